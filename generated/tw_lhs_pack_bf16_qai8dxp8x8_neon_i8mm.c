@@ -7,7 +7,7 @@
 // into lhs i8 m8 kr8 k%32 [data|zeros:i32|scales:f32] (4d449c63c754e41f)
 //          | 64 x k bits of codes | 8 i32 x zeros | 8 f32 x scales |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (ab9a7b4c791e803c)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (d19143bd233bbff2)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (1cdbc727f28f424c)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (a66ab566bf49f757)
 // again  tilewright generate

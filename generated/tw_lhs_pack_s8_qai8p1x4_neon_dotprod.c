@@ -9,7 +9,7 @@
 // into lhs i8 m1 kr4 k%32 [data] (152e9fe63452aaa7)
 //          | 8 x k bits of codes |
 //
-// from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (ceb66777b57f4ca1)
+// from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (2beaade483ccd487)
 // from   specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml (fa99ef9255ef7f34)
 // from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (218fc48f98cfaa35)
 // again  tilewright generate

@@ -9,7 +9,7 @@
 // into lhs i8 m4 kr4 k%32 [data|sums:i32*-128] (eebfd0d22eb9dea6)
 //          | 32 x k bits of codes | 4 i32 x sums |
 //
-// from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (ceb66777b57f4ca1)
+// from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (2beaade483ccd487)
 // from   specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml (fa99ef9255ef7f34)
 // from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (218fc48f98cfaa35)
 // again  tilewright generate

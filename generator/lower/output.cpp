@@ -169,32 +169,39 @@ bool sums_are_floats(const Tile1& t) {
   return field_of(*t.rhs.layout, FieldKind::sums).type == ElementType::f32;
 }
 
-/// In every lane, as f32: minus the sum of a row's codes less its zero point.
-Value negated_row(const Tile1& t, const Place& sum, const Place& zero_point, Value minus_k) {
+}  // namespace
+
+Value negated_row(const Tile1& t, const Place& sum, const Place& zero_point, Value negated_k) {
   const Value negated = negated_codes(t, sum);
   const Value zero = load_dup32(t, zero_point, "zero");
-  const Value row = add_product(t, negated, zero, minus_k, "row");
+  const Value row = add_product(t, negated, zero, negated_k, "row");
   return t.b.op(OpCode::cvt_i32_f32, {row}, {}, "row", Role::operand);
 }
-
-}  // namespace
 
 void take_column_zero_points(const Tile1& t, Rows& sums) {
   const std::vector<Value> columns =
       load_columns(t, field_pointers(t, t.rhs, FieldKind::zero_points), "zero_column");
   const std::vector<Value> totals = field_pointers(t, t.lhs, FieldKind::sums);
   const std::vector<Value> zeros = field_pointers(t, t.lhs, FieldKind::zero_points);
-  const Value minus_k = t.b.op(OpCode::isub, {t.b.constant(0), t.b.arg(ArgField::k)});
-  const Value k = t.b.op(OpCode::dup, {minus_k}, {.bits = 32}, "minus_k", Role::operand);
+  const Value k = minus_k(t);
   for (size_t r = 0; r < sums.size(); ++r) {
     const auto at = static_cast<int64_t>(r);
     const Value row = negated_row(t, lhs_row(t, totals, at, FieldKind::sums),
                                   lhs_row(t, zeros, at, FieldKind::zero_points), k);
     for (size_t j = 0; j < sums[r].size(); ++j) {
-      const Value real = t.b.op(OpCode::cvt_i32_f32, {sums[r][j]}, {}, "real", Role::accumulator);
-      sums[r][j] = t.b.op(OpCode::fma, {columns[j], row, real}, {}, "sum", Role::accumulator);
+      sums[r][j] = with_column_zero(t, sums[r][j], columns[j], row);
     }
   }
+}
+
+Value with_column_zero(const Tile1& t, Value sum, Value column, Value row) {
+  const Value real = t.b.op(OpCode::cvt_i32_f32, {sum}, {}, "real", Role::accumulator);
+  return t.b.op(OpCode::fma, {column, row, real}, {}, "sum", Role::accumulator);
+}
+
+Value minus_k(const Tile1& t) {
+  const Value negated = t.b.op(OpCode::isub, {t.b.constant(0), t.b.arg(ArgField::k)});
+  return t.b.op(OpCode::dup, {negated}, {.bits = 32}, "minus_k", Role::operand);
 }
 
 Value as_zero_points(const Tile1& t, Value integers) {

@@ -72,6 +72,12 @@ Value load_zero_point(const Tile1& t, const Place& at, const std::string& name);
 Value as_zero_points(const Tile1& t, Value integers);
 /// Makes f32 of sums: less the products of the columns' zero points and the row's sum of codes.
 void take_column_zero_points(const Tile1& t, Rows& sums);
+/// The same of one sum, by the column's zero point and the row's sum, a vector of f32: minus that
+/// of its codes less its zero point.
+Value with_column_zero(const Tile1& t, Value sum, Value column, Value row);
+Value negated_row(const Tile1& t, const Place& sum, const Place& zero_point, Value negated_k);
+/// In every lane, for negated_row().
+Value minus_k(const Tile1& t);
 /// Adds the product of a row's zero point and the columns' sums.
 Value add_zero_point(const Tile1& t, Value sum, Value columns, RowValue zero,
                      const std::string& name);

@@ -118,7 +118,8 @@ Layout lhs_layout(const Format& format, const Format& rhs, const Isa& isa,
   const bool has_starts = start_factor(wants, rhs, panels.kr) != 0;
   const Field sums = sums_field(isa, rhs, wants, panels, block);
   layout.fields = {data};
-  if (has_starts || (block != 0 && (rhs.has_zero_point || rhs.has_minimums))) {
+  const bool scales_sums = block != 0 || !is_static(format);
+  if (has_starts || (scales_sums && (rhs.has_zero_point || rhs.has_minimums))) {
     const bool first = starts_are_vectors(isa, wants, block);
     layout.fields.insert(first ? layout.fields.begin() : layout.fields.end(), sums);
   }
