@@ -6,26 +6,17 @@
 #include <string>
 #include <vector>
 
-#include "measure/machine_limits.h"
-#include "measure/race.h"
+#include "measure/limited_race.h"
 #include "model/workload.h"
+#include "session.h"
 #include "table.h"
-#include "tilewright/tilewright.hpp"
 
 namespace tw::bench {
 
-using namespace measure;  // NOLINT(google-build-using-namespace): what every benchmark is made of
-
-/// What every benchmark needs.
-struct Session {
-  tw_device device = tilewright::sized<tw_device>();
-  int cpu = -1;        ///< that measures
-  std::string family;  ///< of the workload's layers
-  Limits limits;
-  Effort effort;
-  size_t rotate_bytes = 0;  ///< packed weights fill that much memory: more than the caches hold
-  double seconds_per_row = 1e9;  ///< layers that would take longer are left out, and say so
-};
+/// Counters of a row of a table: the limit of m rows by a kernel, the share of it that `rate` is,
+/// and the limit with loads.
+void set_limits(benchmark::State& state, const LimitedRace& race, size_t m, const tw_kernel& kernel,
+                double rate);
 
 /// Layers of a model through the run-time API, the plan's choice of kernels.
 void register_workload(const Session& session, const Workload& workload);

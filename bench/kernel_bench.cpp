@@ -103,11 +103,7 @@ void run_group(benchmark::State& state, const Session& session, const KernelRequ
       state.counters["ratio"] = race.ratio(i, 1 - i);
     }
   }
-  const double limit = race.limit(static_cast<double>(m), bytes_per_weight(row));
-  if (limit > 0) {
-    state.counters["limit"] = limit;
-    state.counters["share"] = 100 * best / limit;
-  }
+  set_limits(state, race, m, row, best);
   state.SetLabel(fmt::format("{} {}x{} {}{}|{}|{}|{}|{}", row.isa, row.tile_m, row.tile_n,
                              row.technique, blocks_text(row), row.unroll_k, row.accumulators, m,
                              streamed ? "streamed" : "hot"));
@@ -139,7 +135,7 @@ Table kernel_table() {
   return {"kernel",
           "Registry rows, GMAC/s of best and median round. asm/intr: median of the rounds' ratios. "
           "Share: of the\nbetter one, of the compute limit (hot) or of the smaller of that and "
-          "streaming (streamed).",
+          "streaming (streamed); w. loads:\nthat limit with loads beside what multiplies.",
           {{"variant", "", 36},
            {"unroll", "", 6},
            {"acc", "", 3},
@@ -151,7 +147,8 @@ Table kernel_table() {
            {"median", "intrinsics_median"},
            {"asm/intr", "ratio", 8, 3},
            {"limit", "limit"},
-           {"share", "share", 6, 1, "%"}}};
+           {"share", "share", 6, 1, "%"},
+           {"w. loads", "with_loads"}}};
 }
 
 }  // namespace tw::bench

@@ -23,8 +23,6 @@ struct Options {
   std::vector<std::string> records;
 };
 
-constexpr size_t least_rotation = size_t{256} << 20;
-
 constexpr const char* examples = R"(
 Examples:
   tilewright_bench                                       the layers of gemma2b, then their packers
@@ -63,29 +61,6 @@ void add_options(CLI::App& app, Options& o) {
   app.add_option("--filter", o.filter, "only benchmarks whose name matches (regular expression)");
   app.add_option("--json", o.json, "also write Google Benchmark's JSON to this file");
   app.footer(examples);
-}
-
-void start_session(Session& session, bool quick) {
-  if (tw_device_detect(&session.device) != TW_OK) fail(tw_error_message());
-  session.effort = quick ? Effort{5, 0.01} : Effort{15, 0.03};
-  session.seconds_per_row = quick ? 8 : 1e9;
-  const Conditions conditions = settle();
-  session.cpu = conditions.core;
-  session.rotate_bytes =
-      std::min(std::max(least_rotation, 8 * conditions.cache_bytes), available_memory() / 8);
-  fmt::print("{}: {}; streamed weights rotate through {} MiB or more\nkernels built as {} by {}\n",
-             session.device.name, conditions.text, session.rotate_bytes >> 20,
-             TILEWRIGHT_BUILD_TYPE, TILEWRIGHT_COMPILER);
-  if (std::string_view(TILEWRIGHT_BUILD_TYPE) != "Release") {
-    fmt::print("NOT a Release build: the figures say nothing about C kernels.\n");
-  }
-}
-
-void measure_machine(Session& session, bool quick) {
-  std::fflush(stdout);
-  const Memory memory(2 * std::max(session.rotate_bytes, 2 * least_rotation));
-  session.limits = measure_limits(memory, quick);
-  fmt::print("\nLimits of one core, measured in this run\n{}", to_text(session.limits));
 }
 
 void run_registered(const Options& options) {

@@ -121,7 +121,6 @@ void run_layer(benchmark::State& state, const Session& session, const Layer& lay
   matmul.check();
 
   const double best = loaded.rate = race.samples(0).best_rate();
-  const double limit = race.limit(static_cast<double>(m), bytes_per_weight(*segments[0].kernel));
   const tw_kernel* decoder = matmul.decoder(m);
   const std::string kernels = decoder != nullptr ? "decoded to f32" : short_names(segments);
   std::string label = fmt::format("{}|{}|{}|{}|{}", layer.names, layer.n, layer.k, m, kernels);
@@ -134,10 +133,7 @@ void run_layer(benchmark::State& state, const Session& session, const Layer& lay
   state.counters["best"] = best;
   state.counters["median"] = race.samples(0).median_rate();
   state.counters["packing"] = race.samples(1).best_rate();
-  if (limit > 0) {
-    state.counters["limit"] = limit;
-    state.counters["share"] = 100 * best / limit;
-  }
+  set_limits(state, race, m, *segments[0].kernel, best);
   const double scalar = best_scalar_rate(session, std::min(m, reduced_m), layer.k);
   if (scalar > 0) state.counters["scalar"] = best / scalar;
 }
@@ -169,9 +165,8 @@ Table workload_table() {
   return {"workload",
           "Layers, weights streamed from memory. GMAC/s: best and median round; +packing: with the "
           "activations\nquantized and packed each time; limit: the smaller of compute and M x "
-          "streaming read / bytes a weight;\nx scalar: against the fastest scalar kernel on at "
-          "most 4 "
-          "rows x 256 columns, in cache.",
+          "streaming read / bytes a weight;\nw. loads: that with loads beside what multiplies; x "
+          "scalar: against the fastest scalar kernel on at\nmost 4 rows x 256 columns, in cache.",
           {{"layers", "", 9},
            {"N", "", 6},
            {"K", "", 5},
@@ -182,6 +177,7 @@ Table workload_table() {
            {"+packing", "packing"},
            {"limit", "limit"},
            {"share", "share", 6, 1, "%"},
+           {"w. loads", "with_loads"},
            {"x scalar", "scalar", 8, 1}}};
 }
 

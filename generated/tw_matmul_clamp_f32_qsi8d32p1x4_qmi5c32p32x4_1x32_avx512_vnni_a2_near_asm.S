@@ -152,20 +152,16 @@ L(k):
   vpandd zmm9, zmm9, zmm0                                // hi_0
   vmovdqu64 zmm11, zmmword ptr [r14 + 512]               // tops
   vpslld zmm12, zmm11, 4                                 // tops
-  vpandd zmm12, zmm12, zmm1                              // tops
-  vpord zmm10, zmm10, zmm12                              // code_0
-  vpandd zmm11, zmm11, zmm1                              // tops
-  vpord zmm9, zmm9, zmm11                                // code_0
+  vpternlogd zmm10, zmm12, zmm1, 0xf8                    // code_0
+  vpternlogd zmm9, zmm11, zmm1, 0xf8                     // code_0
   vmovdqu64 zmm11, zmmword ptr [r14 + 64]                // raw_1
   vpandd zmm12, zmm11, zmm0                              // lo_1
   vpsrlw zmm11, zmm11, 4                                 // hi_1
   vpandd zmm11, zmm11, zmm0                              // hi_1
   vmovdqu64 zmm13, zmmword ptr [r14 + 576]               // tops
   vpslld zmm14, zmm13, 4                                 // tops
-  vpandd zmm14, zmm14, zmm1                              // tops
-  vpord zmm12, zmm12, zmm14                              // code_1
-  vpandd zmm13, zmm13, zmm1                              // tops
-  vpord zmm11, zmm11, zmm13                              // code_1
+  vpternlogd zmm12, zmm14, zmm1, 0xf8                    // code_1
+  vpternlogd zmm11, zmm13, zmm1, 0xf8                    // code_1
   vpbroadcastd zmm13, dword ptr [r13 + 0]                // a_0
   vpdpbusd zmm5, zmm10, zmm13                            // acc_0_0
   vpdpbusd zmm6, zmm12, zmm13                            // acc_0_1
@@ -181,22 +177,18 @@ L(k):
   vpandd zmm9, zmm9, zmm0                                // hi_0
   vmovdqu64 zmm11, zmmword ptr [r14 + 512]               // tops
   vpslld zmm12, zmm11, 3                                 // tops
-  vpandd zmm12, zmm12, zmm1                              // tops
-  vpord zmm10, zmm10, zmm12                              // code_0
+  vpternlogd zmm10, zmm12, zmm1, 0xf8                    // code_0
   vpsrld zmm11, zmm11, 1                                 // tops
-  vpandd zmm11, zmm11, zmm1                              // tops
-  vpord zmm9, zmm9, zmm11                                // code_0
+  vpternlogd zmm9, zmm11, zmm1, 0xf8                     // code_0
   vmovdqu64 zmm11, zmmword ptr [r14 + 192]               // raw_1
   vpandd zmm12, zmm11, zmm0                              // lo_1
   vpsrlw zmm11, zmm11, 4                                 // hi_1
   vpandd zmm11, zmm11, zmm0                              // hi_1
   vmovdqu64 zmm13, zmmword ptr [r14 + 576]               // tops
   vpslld zmm14, zmm13, 3                                 // tops
-  vpandd zmm14, zmm14, zmm1                              // tops
-  vpord zmm12, zmm12, zmm14                              // code_1
+  vpternlogd zmm12, zmm14, zmm1, 0xf8                    // code_1
   vpsrld zmm13, zmm13, 1                                 // tops
-  vpandd zmm13, zmm13, zmm1                              // tops
-  vpord zmm11, zmm11, zmm13                              // code_1
+  vpternlogd zmm11, zmm13, zmm1, 0xf8                    // code_1
   vpbroadcastd zmm13, dword ptr [r13 + 4]                // a_0
   vpdpbusd zmm5, zmm10, zmm13                            // acc_0_0
   vpdpbusd zmm6, zmm12, zmm13                            // acc_0_1
@@ -212,22 +204,18 @@ L(k):
   vpandd zmm9, zmm9, zmm0                                // hi_0
   vmovdqu64 zmm11, zmmword ptr [r14 + 512]               // tops
   vpslld zmm12, zmm11, 2                                 // tops
-  vpandd zmm12, zmm12, zmm1                              // tops
-  vpord zmm10, zmm10, zmm12                              // code_0
+  vpternlogd zmm10, zmm12, zmm1, 0xf8                    // code_0
   vpsrld zmm11, zmm11, 2                                 // tops
-  vpandd zmm11, zmm11, zmm1                              // tops
-  vpord zmm9, zmm9, zmm11                                // code_0
+  vpternlogd zmm9, zmm11, zmm1, 0xf8                     // code_0
   vmovdqu64 zmm11, zmmword ptr [r14 + 320]               // raw_1
   vpandd zmm12, zmm11, zmm0                              // lo_1
   vpsrlw zmm11, zmm11, 4                                 // hi_1
   vpandd zmm11, zmm11, zmm0                              // hi_1
   vmovdqu64 zmm13, zmmword ptr [r14 + 576]               // tops
   vpslld zmm14, zmm13, 2                                 // tops
-  vpandd zmm14, zmm14, zmm1                              // tops
-  vpord zmm12, zmm12, zmm14                              // code_1
+  vpternlogd zmm12, zmm14, zmm1, 0xf8                    // code_1
   vpsrld zmm13, zmm13, 2                                 // tops
-  vpandd zmm13, zmm13, zmm1                              // tops
-  vpord zmm11, zmm11, zmm13                              // code_1
+  vpternlogd zmm11, zmm13, zmm1, 0xf8                    // code_1
   vpbroadcastd zmm13, dword ptr [r13 + 8]                // a_0
   vpdpbusd zmm5, zmm10, zmm13                            // acc_0_0
   vpdpbusd zmm6, zmm12, zmm13                            // acc_0_1
@@ -243,22 +231,18 @@ L(k):
   vpandd zmm9, zmm9, zmm0                                // hi_0
   vmovdqu64 zmm11, zmmword ptr [r14 + 512]               // tops
   vpslld zmm12, zmm11, 1                                 // tops
-  vpandd zmm12, zmm12, zmm1                              // tops
-  vpord zmm10, zmm10, zmm12                              // code_0
+  vpternlogd zmm10, zmm12, zmm1, 0xf8                    // code_0
   vpsrld zmm11, zmm11, 3                                 // tops
-  vpandd zmm11, zmm11, zmm1                              // tops
-  vpord zmm9, zmm9, zmm11                                // code_0
+  vpternlogd zmm9, zmm11, zmm1, 0xf8                     // code_0
   vmovdqu64 zmm11, zmmword ptr [r14 + 448]               // raw_1
   vpandd zmm12, zmm11, zmm0                              // lo_1
   vpsrlw zmm11, zmm11, 4                                 // hi_1
   vpandd zmm11, zmm11, zmm0                              // hi_1
   vmovdqu64 zmm13, zmmword ptr [r14 + 576]               // tops
   vpslld zmm14, zmm13, 1                                 // tops
-  vpandd zmm14, zmm14, zmm1                              // tops
-  vpord zmm12, zmm12, zmm14                              // code_1
+  vpternlogd zmm12, zmm14, zmm1, 0xf8                    // code_1
   vpsrld zmm13, zmm13, 3                                 // tops
-  vpandd zmm13, zmm13, zmm1                              // tops
-  vpord zmm11, zmm11, zmm13                              // code_1
+  vpternlogd zmm11, zmm13, zmm1, 0xf8                    // code_1
   vpbroadcastd zmm13, dword ptr [r13 + 12]               // a_0
   vpdpbusd zmm5, zmm10, zmm13                            // acc_0_0
   vpdpbusd zmm6, zmm12, zmm13                            // acc_0_1

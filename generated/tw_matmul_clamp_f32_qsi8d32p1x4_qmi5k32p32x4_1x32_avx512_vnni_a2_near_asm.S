@@ -168,20 +168,16 @@ L(k):
   vpandd zmm13, zmm13, zmm0                              // hi_0
   vmovdqu64 zmm15, zmmword ptr [r12 + 512]               // tops
   vpslld zmm16, zmm15, 4                                 // tops
-  vpandd zmm16, zmm16, zmm1                              // tops
-  vpord zmm14, zmm14, zmm16                              // code_0
-  vpandd zmm15, zmm15, zmm1                              // tops
-  vpord zmm13, zmm13, zmm15                              // code_0
+  vpternlogd zmm14, zmm16, zmm1, 0xf8                    // code_0
+  vpternlogd zmm13, zmm15, zmm1, 0xf8                    // code_0
   vmovdqu64 zmm15, zmmword ptr [r12 + 64]                // raw_1
   vpandd zmm16, zmm15, zmm0                              // lo_1
   vpsrlw zmm15, zmm15, 4                                 // hi_1
   vpandd zmm15, zmm15, zmm0                              // hi_1
   vmovdqu64 zmm17, zmmword ptr [r12 + 576]               // tops
   vpslld zmm18, zmm17, 4                                 // tops
-  vpandd zmm18, zmm18, zmm1                              // tops
-  vpord zmm16, zmm16, zmm18                              // code_1
-  vpandd zmm17, zmm17, zmm1                              // tops
-  vpord zmm15, zmm15, zmm17                              // code_1
+  vpternlogd zmm16, zmm18, zmm1, 0xf8                    // code_1
+  vpternlogd zmm15, zmm17, zmm1, 0xf8                    // code_1
   vpbroadcastd zmm17, dword ptr [rbp + 0]                // a_0
   vpdpbusd zmm9, zmm14, zmm17                            // acc_0_0
   vpdpbusd zmm10, zmm16, zmm17                           // acc_0_1
@@ -197,22 +193,18 @@ L(k):
   vpandd zmm13, zmm13, zmm0                              // hi_0
   vmovdqu64 zmm15, zmmword ptr [r12 + 512]               // tops
   vpslld zmm16, zmm15, 3                                 // tops
-  vpandd zmm16, zmm16, zmm1                              // tops
-  vpord zmm14, zmm14, zmm16                              // code_0
+  vpternlogd zmm14, zmm16, zmm1, 0xf8                    // code_0
   vpsrld zmm15, zmm15, 1                                 // tops
-  vpandd zmm15, zmm15, zmm1                              // tops
-  vpord zmm13, zmm13, zmm15                              // code_0
+  vpternlogd zmm13, zmm15, zmm1, 0xf8                    // code_0
   vmovdqu64 zmm15, zmmword ptr [r12 + 192]               // raw_1
   vpandd zmm16, zmm15, zmm0                              // lo_1
   vpsrlw zmm15, zmm15, 4                                 // hi_1
   vpandd zmm15, zmm15, zmm0                              // hi_1
   vmovdqu64 zmm17, zmmword ptr [r12 + 576]               // tops
   vpslld zmm18, zmm17, 3                                 // tops
-  vpandd zmm18, zmm18, zmm1                              // tops
-  vpord zmm16, zmm16, zmm18                              // code_1
+  vpternlogd zmm16, zmm18, zmm1, 0xf8                    // code_1
   vpsrld zmm17, zmm17, 1                                 // tops
-  vpandd zmm17, zmm17, zmm1                              // tops
-  vpord zmm15, zmm15, zmm17                              // code_1
+  vpternlogd zmm15, zmm17, zmm1, 0xf8                    // code_1
   vpbroadcastd zmm17, dword ptr [rbp + 4]                // a_0
   vpdpbusd zmm9, zmm14, zmm17                            // acc_0_0
   vpdpbusd zmm10, zmm16, zmm17                           // acc_0_1
@@ -228,22 +220,18 @@ L(k):
   vpandd zmm13, zmm13, zmm0                              // hi_0
   vmovdqu64 zmm15, zmmword ptr [r12 + 512]               // tops
   vpslld zmm16, zmm15, 2                                 // tops
-  vpandd zmm16, zmm16, zmm1                              // tops
-  vpord zmm14, zmm14, zmm16                              // code_0
+  vpternlogd zmm14, zmm16, zmm1, 0xf8                    // code_0
   vpsrld zmm15, zmm15, 2                                 // tops
-  vpandd zmm15, zmm15, zmm1                              // tops
-  vpord zmm13, zmm13, zmm15                              // code_0
+  vpternlogd zmm13, zmm15, zmm1, 0xf8                    // code_0
   vmovdqu64 zmm15, zmmword ptr [r12 + 320]               // raw_1
   vpandd zmm16, zmm15, zmm0                              // lo_1
   vpsrlw zmm15, zmm15, 4                                 // hi_1
   vpandd zmm15, zmm15, zmm0                              // hi_1
   vmovdqu64 zmm17, zmmword ptr [r12 + 576]               // tops
   vpslld zmm18, zmm17, 2                                 // tops
-  vpandd zmm18, zmm18, zmm1                              // tops
-  vpord zmm16, zmm16, zmm18                              // code_1
+  vpternlogd zmm16, zmm18, zmm1, 0xf8                    // code_1
   vpsrld zmm17, zmm17, 2                                 // tops
-  vpandd zmm17, zmm17, zmm1                              // tops
-  vpord zmm15, zmm15, zmm17                              // code_1
+  vpternlogd zmm15, zmm17, zmm1, 0xf8                    // code_1
   vpbroadcastd zmm17, dword ptr [rbp + 8]                // a_0
   vpdpbusd zmm9, zmm14, zmm17                            // acc_0_0
   vpdpbusd zmm10, zmm16, zmm17                           // acc_0_1
@@ -259,22 +247,18 @@ L(k):
   vpandd zmm13, zmm13, zmm0                              // hi_0
   vmovdqu64 zmm15, zmmword ptr [r12 + 512]               // tops
   vpslld zmm16, zmm15, 1                                 // tops
-  vpandd zmm16, zmm16, zmm1                              // tops
-  vpord zmm14, zmm14, zmm16                              // code_0
+  vpternlogd zmm14, zmm16, zmm1, 0xf8                    // code_0
   vpsrld zmm15, zmm15, 3                                 // tops
-  vpandd zmm15, zmm15, zmm1                              // tops
-  vpord zmm13, zmm13, zmm15                              // code_0
+  vpternlogd zmm13, zmm15, zmm1, 0xf8                    // code_0
   vmovdqu64 zmm15, zmmword ptr [r12 + 448]               // raw_1
   vpandd zmm16, zmm15, zmm0                              // lo_1
   vpsrlw zmm15, zmm15, 4                                 // hi_1
   vpandd zmm15, zmm15, zmm0                              // hi_1
   vmovdqu64 zmm17, zmmword ptr [r12 + 576]               // tops
   vpslld zmm18, zmm17, 1                                 // tops
-  vpandd zmm18, zmm18, zmm1                              // tops
-  vpord zmm16, zmm16, zmm18                              // code_1
+  vpternlogd zmm16, zmm18, zmm1, 0xf8                    // code_1
   vpsrld zmm17, zmm17, 3                                 // tops
-  vpandd zmm17, zmm17, zmm1                              // tops
-  vpord zmm15, zmm15, zmm17                              // code_1
+  vpternlogd zmm15, zmm17, zmm1, 0xf8                    // code_1
   vpbroadcastd zmm17, dword ptr [rbp + 12]               // a_0
   vpdpbusd zmm9, zmm14, zmm17                            // acc_0_0
   vpdpbusd zmm10, zmm16, zmm17                           // acc_0_1

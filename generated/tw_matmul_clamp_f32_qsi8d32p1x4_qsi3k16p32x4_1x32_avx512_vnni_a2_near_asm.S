@@ -168,16 +168,12 @@ L(k):
   vpandd zmm10, zmm10, zmm0                              // hi_0
   vmovdqu64 zmm14, zmmword ptr [r12 + 128]               // tops
   vpslld zmm15, zmm14, 2                                 // tops
-  vpandd zmm15, zmm15, zmm1                              // tops
-  vpord zmm11, zmm11, zmm15                              // code_0
+  vpternlogd zmm11, zmm15, zmm1, 0xf8                    // code_0
   vpslld zmm15, zmm14, 1                                 // tops
-  vpandd zmm15, zmm15, zmm1                              // tops
-  vpord zmm12, zmm12, zmm15                              // code_0
-  vpandd zmm15, zmm14, zmm1                              // tops
-  vpord zmm13, zmm13, zmm15                              // code_0
+  vpternlogd zmm12, zmm15, zmm1, 0xf8                    // code_0
+  vpternlogd zmm13, zmm14, zmm1, 0xf8                    // code_0
   vpsrld zmm14, zmm14, 1                                 // tops
-  vpandd zmm14, zmm14, zmm1                              // tops
-  vpord zmm10, zmm10, zmm14                              // code_0
+  vpternlogd zmm10, zmm14, zmm1, 0xf8                    // code_0
   vmovdqu64 zmm14, zmmword ptr [r12 + 64]                // raw_1
   vpandd zmm15, zmm14, zmm0                              // lo_1
   vpsrlw zmm16, zmm14, 2                                 // mid_1
@@ -188,17 +184,13 @@ L(k):
   vpandd zmm14, zmm14, zmm0                              // hi_1
   vmovdqu64 zmm18, zmmword ptr [r12 + 128]               // tops
   vpsrld zmm19, zmm18, 2                                 // tops
-  vpandd zmm19, zmm19, zmm1                              // tops
-  vpord zmm15, zmm15, zmm19                              // code_1
+  vpternlogd zmm15, zmm19, zmm1, 0xf8                    // code_1
   vpsrld zmm19, zmm18, 3                                 // tops
-  vpandd zmm19, zmm19, zmm1                              // tops
-  vpord zmm16, zmm16, zmm19                              // code_1
+  vpternlogd zmm16, zmm19, zmm1, 0xf8                    // code_1
   vpsrld zmm19, zmm18, 4                                 // tops
-  vpandd zmm19, zmm19, zmm1                              // tops
-  vpord zmm17, zmm17, zmm19                              // code_1
+  vpternlogd zmm17, zmm19, zmm1, 0xf8                    // code_1
   vpsrld zmm18, zmm18, 5                                 // tops
-  vpandd zmm18, zmm18, zmm1                              // tops
-  vpord zmm14, zmm14, zmm18                              // code_1
+  vpternlogd zmm14, zmm18, zmm1, 0xf8                    // code_1
   vpbroadcastd zmm18, dword ptr [rbp + 0]                // a_0
   vpdpbusd zmm6, zmm11, zmm18                            // acc_0_0
   vpdpbusd zmm7, zmm15, zmm18                            // acc_0_1

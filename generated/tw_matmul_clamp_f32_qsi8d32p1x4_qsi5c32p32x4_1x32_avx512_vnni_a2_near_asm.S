@@ -147,20 +147,16 @@ L(k):
   vpandd zmm8, zmm8, zmm0                                // hi_0
   vmovdqu64 zmm10, zmmword ptr [r14 + 512]               // tops
   vpslld zmm11, zmm10, 4                                 // tops
-  vpandd zmm11, zmm11, zmm1                              // tops
-  vpord zmm9, zmm9, zmm11                                // code_0
-  vpandd zmm10, zmm10, zmm1                              // tops
-  vpord zmm8, zmm8, zmm10                                // code_0
+  vpternlogd zmm9, zmm11, zmm1, 0xf8                     // code_0
+  vpternlogd zmm8, zmm10, zmm1, 0xf8                     // code_0
   vmovdqu64 zmm10, zmmword ptr [r14 + 64]                // raw_1
   vpandd zmm11, zmm10, zmm0                              // lo_1
   vpsrlw zmm10, zmm10, 4                                 // hi_1
   vpandd zmm10, zmm10, zmm0                              // hi_1
   vmovdqu64 zmm12, zmmword ptr [r14 + 576]               // tops
   vpslld zmm13, zmm12, 4                                 // tops
-  vpandd zmm13, zmm13, zmm1                              // tops
-  vpord zmm11, zmm11, zmm13                              // code_1
-  vpandd zmm12, zmm12, zmm1                              // tops
-  vpord zmm10, zmm10, zmm12                              // code_1
+  vpternlogd zmm11, zmm13, zmm1, 0xf8                    // code_1
+  vpternlogd zmm10, zmm12, zmm1, 0xf8                    // code_1
   vpbroadcastd zmm12, dword ptr [r13 + 0]                // a_0
   vpdpbusd zmm4, zmm9, zmm12                             // acc_0_0
   vpdpbusd zmm5, zmm11, zmm12                            // acc_0_1
@@ -176,22 +172,18 @@ L(k):
   vpandd zmm8, zmm8, zmm0                                // hi_0
   vmovdqu64 zmm10, zmmword ptr [r14 + 512]               // tops
   vpslld zmm11, zmm10, 3                                 // tops
-  vpandd zmm11, zmm11, zmm1                              // tops
-  vpord zmm9, zmm9, zmm11                                // code_0
+  vpternlogd zmm9, zmm11, zmm1, 0xf8                     // code_0
   vpsrld zmm10, zmm10, 1                                 // tops
-  vpandd zmm10, zmm10, zmm1                              // tops
-  vpord zmm8, zmm8, zmm10                                // code_0
+  vpternlogd zmm8, zmm10, zmm1, 0xf8                     // code_0
   vmovdqu64 zmm10, zmmword ptr [r14 + 192]               // raw_1
   vpandd zmm11, zmm10, zmm0                              // lo_1
   vpsrlw zmm10, zmm10, 4                                 // hi_1
   vpandd zmm10, zmm10, zmm0                              // hi_1
   vmovdqu64 zmm12, zmmword ptr [r14 + 576]               // tops
   vpslld zmm13, zmm12, 3                                 // tops
-  vpandd zmm13, zmm13, zmm1                              // tops
-  vpord zmm11, zmm11, zmm13                              // code_1
+  vpternlogd zmm11, zmm13, zmm1, 0xf8                    // code_1
   vpsrld zmm12, zmm12, 1                                 // tops
-  vpandd zmm12, zmm12, zmm1                              // tops
-  vpord zmm10, zmm10, zmm12                              // code_1
+  vpternlogd zmm10, zmm12, zmm1, 0xf8                    // code_1
   vpbroadcastd zmm12, dword ptr [r13 + 4]                // a_0
   vpdpbusd zmm4, zmm9, zmm12                             // acc_0_0
   vpdpbusd zmm5, zmm11, zmm12                            // acc_0_1
@@ -207,22 +199,18 @@ L(k):
   vpandd zmm8, zmm8, zmm0                                // hi_0
   vmovdqu64 zmm10, zmmword ptr [r14 + 512]               // tops
   vpslld zmm11, zmm10, 2                                 // tops
-  vpandd zmm11, zmm11, zmm1                              // tops
-  vpord zmm9, zmm9, zmm11                                // code_0
+  vpternlogd zmm9, zmm11, zmm1, 0xf8                     // code_0
   vpsrld zmm10, zmm10, 2                                 // tops
-  vpandd zmm10, zmm10, zmm1                              // tops
-  vpord zmm8, zmm8, zmm10                                // code_0
+  vpternlogd zmm8, zmm10, zmm1, 0xf8                     // code_0
   vmovdqu64 zmm10, zmmword ptr [r14 + 320]               // raw_1
   vpandd zmm11, zmm10, zmm0                              // lo_1
   vpsrlw zmm10, zmm10, 4                                 // hi_1
   vpandd zmm10, zmm10, zmm0                              // hi_1
   vmovdqu64 zmm12, zmmword ptr [r14 + 576]               // tops
   vpslld zmm13, zmm12, 2                                 // tops
-  vpandd zmm13, zmm13, zmm1                              // tops
-  vpord zmm11, zmm11, zmm13                              // code_1
+  vpternlogd zmm11, zmm13, zmm1, 0xf8                    // code_1
   vpsrld zmm12, zmm12, 2                                 // tops
-  vpandd zmm12, zmm12, zmm1                              // tops
-  vpord zmm10, zmm10, zmm12                              // code_1
+  vpternlogd zmm10, zmm12, zmm1, 0xf8                    // code_1
   vpbroadcastd zmm12, dword ptr [r13 + 8]                // a_0
   vpdpbusd zmm4, zmm9, zmm12                             // acc_0_0
   vpdpbusd zmm5, zmm11, zmm12                            // acc_0_1
@@ -238,22 +226,18 @@ L(k):
   vpandd zmm8, zmm8, zmm0                                // hi_0
   vmovdqu64 zmm10, zmmword ptr [r14 + 512]               // tops
   vpslld zmm11, zmm10, 1                                 // tops
-  vpandd zmm11, zmm11, zmm1                              // tops
-  vpord zmm9, zmm9, zmm11                                // code_0
+  vpternlogd zmm9, zmm11, zmm1, 0xf8                     // code_0
   vpsrld zmm10, zmm10, 3                                 // tops
-  vpandd zmm10, zmm10, zmm1                              // tops
-  vpord zmm8, zmm8, zmm10                                // code_0
+  vpternlogd zmm8, zmm10, zmm1, 0xf8                     // code_0
   vmovdqu64 zmm10, zmmword ptr [r14 + 448]               // raw_1
   vpandd zmm11, zmm10, zmm0                              // lo_1
   vpsrlw zmm10, zmm10, 4                                 // hi_1
   vpandd zmm10, zmm10, zmm0                              // hi_1
   vmovdqu64 zmm12, zmmword ptr [r14 + 576]               // tops
   vpslld zmm13, zmm12, 1                                 // tops
-  vpandd zmm13, zmm13, zmm1                              // tops
-  vpord zmm11, zmm11, zmm13                              // code_1
+  vpternlogd zmm11, zmm13, zmm1, 0xf8                    // code_1
   vpsrld zmm12, zmm12, 3                                 // tops
-  vpandd zmm12, zmm12, zmm1                              // tops
-  vpord zmm10, zmm10, zmm12                              // code_1
+  vpternlogd zmm10, zmm12, zmm1, 0xf8                    // code_1
   vpbroadcastd zmm12, dword ptr [r13 + 12]               // a_0
   vpdpbusd zmm4, zmm9, zmm12                             // acc_0_0
   vpdpbusd zmm5, zmm11, zmm12                            // acc_0_1

@@ -162,20 +162,16 @@ L(k):
   vpandd zmm10, zmm10, zmm0                              // hi_0
   vmovdqu64 zmm12, zmmword ptr [r12 + 256]               // tops
   vpslld zmm13, zmm12, 4                                 // tops
-  vpandd zmm13, zmm13, zmm1                              // tops
-  vpord zmm11, zmm11, zmm13                              // code_0
-  vpandd zmm12, zmm12, zmm1                              // tops
-  vpord zmm10, zmm10, zmm12                              // code_0
+  vpternlogd zmm11, zmm13, zmm1, 0xf8                    // code_0
+  vpternlogd zmm10, zmm12, zmm1, 0xf8                    // code_0
   vmovdqu64 zmm12, zmmword ptr [r12 + 64]                // raw_1
   vpandd zmm13, zmm12, zmm0                              // lo_1
   vpsrlw zmm12, zmm12, 4                                 // hi_1
   vpandd zmm12, zmm12, zmm0                              // hi_1
   vmovdqu64 zmm14, zmmword ptr [r12 + 320]               // tops
   vpslld zmm15, zmm14, 4                                 // tops
-  vpandd zmm15, zmm15, zmm1                              // tops
-  vpord zmm13, zmm13, zmm15                              // code_1
-  vpandd zmm14, zmm14, zmm1                              // tops
-  vpord zmm12, zmm12, zmm14                              // code_1
+  vpternlogd zmm13, zmm15, zmm1, 0xf8                    // code_1
+  vpternlogd zmm12, zmm14, zmm1, 0xf8                    // code_1
   vpbroadcastd zmm14, dword ptr [rbp + 0]                // a_0
   vpdpbusd zmm6, zmm11, zmm14                            // acc_0_0
   vpdpbusd zmm7, zmm13, zmm14                            // acc_0_1
@@ -192,22 +188,18 @@ L(k):
   vpandd zmm10, zmm10, zmm0                              // hi_0
   vmovdqu64 zmm12, zmmword ptr [r12 + 256]               // tops
   vpslld zmm13, zmm12, 2                                 // tops
-  vpandd zmm13, zmm13, zmm1                              // tops
-  vpord zmm11, zmm11, zmm13                              // code_0
+  vpternlogd zmm11, zmm13, zmm1, 0xf8                    // code_0
   vpsrld zmm12, zmm12, 2                                 // tops
-  vpandd zmm12, zmm12, zmm1                              // tops
-  vpord zmm10, zmm10, zmm12                              // code_0
+  vpternlogd zmm10, zmm12, zmm1, 0xf8                    // code_0
   vmovdqu64 zmm12, zmmword ptr [r12 + 192]               // raw_1
   vpandd zmm13, zmm12, zmm0                              // lo_1
   vpsrlw zmm12, zmm12, 4                                 // hi_1
   vpandd zmm12, zmm12, zmm0                              // hi_1
   vmovdqu64 zmm14, zmmword ptr [r12 + 320]               // tops
   vpslld zmm15, zmm14, 2                                 // tops
-  vpandd zmm15, zmm15, zmm1                              // tops
-  vpord zmm13, zmm13, zmm15                              // code_1
+  vpternlogd zmm13, zmm15, zmm1, 0xf8                    // code_1
   vpsrld zmm14, zmm14, 2                                 // tops
-  vpandd zmm14, zmm14, zmm1                              // tops
-  vpord zmm12, zmm12, zmm14                              // code_1
+  vpternlogd zmm12, zmm14, zmm1, 0xf8                    // code_1
   vpbroadcastd zmm14, dword ptr [rbp + 4]                // a_0
   vpdpbusd zmm6, zmm11, zmm14                            // acc_0_0
   vpdpbusd zmm7, zmm13, zmm14                            // acc_0_1

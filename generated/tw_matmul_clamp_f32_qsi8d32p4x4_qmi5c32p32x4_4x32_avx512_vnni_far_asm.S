@@ -243,20 +243,16 @@ L(k):
   vpandd zmm19, zmm19, zmm0                              // hi_0
   vmovdqu64 zmm21, zmmword ptr [r12 + 512]               // tops
   vpslld zmm22, zmm21, 4                                 // tops
-  vpandd zmm22, zmm22, zmm1                              // tops
-  vpord zmm20, zmm20, zmm22                              // code_0
-  vpandd zmm21, zmm21, zmm1                              // tops
-  vpord zmm19, zmm19, zmm21                              // code_0
+  vpternlogd zmm20, zmm22, zmm1, 0xf8                    // code_0
+  vpternlogd zmm19, zmm21, zmm1, 0xf8                    // code_0
   vmovdqu64 zmm21, zmmword ptr [r12 + 64]                // raw_1
   vpandd zmm22, zmm21, zmm0                              // lo_1
   vpsrlw zmm21, zmm21, 4                                 // hi_1
   vpandd zmm21, zmm21, zmm0                              // hi_1
   vmovdqu64 zmm23, zmmword ptr [r12 + 576]               // tops
   vpslld zmm24, zmm23, 4                                 // tops
-  vpandd zmm24, zmm24, zmm1                              // tops
-  vpord zmm22, zmm22, zmm24                              // code_1
-  vpandd zmm23, zmm23, zmm1                              // tops
-  vpord zmm21, zmm21, zmm23                              // code_1
+  vpternlogd zmm22, zmm24, zmm1, 0xf8                    // code_1
+  vpternlogd zmm21, zmm23, zmm1, 0xf8                    // code_1
   vpbroadcastd zmm23, dword ptr [rbp + 0]                // a_0
   vpdpbusd zmm11, zmm20, zmm23                           // acc_0_0
   vpdpbusd zmm12, zmm22, zmm23                           // acc_0_1
@@ -287,22 +283,18 @@ L(k):
   vpandd zmm19, zmm19, zmm0                              // hi_0
   vmovdqu64 zmm21, zmmword ptr [r12 + 512]               // tops
   vpslld zmm22, zmm21, 3                                 // tops
-  vpandd zmm22, zmm22, zmm1                              // tops
-  vpord zmm20, zmm20, zmm22                              // code_0
+  vpternlogd zmm20, zmm22, zmm1, 0xf8                    // code_0
   vpsrld zmm21, zmm21, 1                                 // tops
-  vpandd zmm21, zmm21, zmm1                              // tops
-  vpord zmm19, zmm19, zmm21                              // code_0
+  vpternlogd zmm19, zmm21, zmm1, 0xf8                    // code_0
   vmovdqu64 zmm21, zmmword ptr [r12 + 192]               // raw_1
   vpandd zmm22, zmm21, zmm0                              // lo_1
   vpsrlw zmm21, zmm21, 4                                 // hi_1
   vpandd zmm21, zmm21, zmm0                              // hi_1
   vmovdqu64 zmm23, zmmword ptr [r12 + 576]               // tops
   vpslld zmm24, zmm23, 3                                 // tops
-  vpandd zmm24, zmm24, zmm1                              // tops
-  vpord zmm22, zmm22, zmm24                              // code_1
+  vpternlogd zmm22, zmm24, zmm1, 0xf8                    // code_1
   vpsrld zmm23, zmm23, 1                                 // tops
-  vpandd zmm23, zmm23, zmm1                              // tops
-  vpord zmm21, zmm21, zmm23                              // code_1
+  vpternlogd zmm21, zmm23, zmm1, 0xf8                    // code_1
   vpbroadcastd zmm23, dword ptr [rbp + 16]               // a_0
   vpdpbusd zmm11, zmm20, zmm23                           // acc_0_0
   vpdpbusd zmm12, zmm22, zmm23                           // acc_0_1
@@ -333,22 +325,18 @@ L(k):
   vpandd zmm19, zmm19, zmm0                              // hi_0
   vmovdqu64 zmm21, zmmword ptr [r12 + 512]               // tops
   vpslld zmm22, zmm21, 2                                 // tops
-  vpandd zmm22, zmm22, zmm1                              // tops
-  vpord zmm20, zmm20, zmm22                              // code_0
+  vpternlogd zmm20, zmm22, zmm1, 0xf8                    // code_0
   vpsrld zmm21, zmm21, 2                                 // tops
-  vpandd zmm21, zmm21, zmm1                              // tops
-  vpord zmm19, zmm19, zmm21                              // code_0
+  vpternlogd zmm19, zmm21, zmm1, 0xf8                    // code_0
   vmovdqu64 zmm21, zmmword ptr [r12 + 320]               // raw_1
   vpandd zmm22, zmm21, zmm0                              // lo_1
   vpsrlw zmm21, zmm21, 4                                 // hi_1
   vpandd zmm21, zmm21, zmm0                              // hi_1
   vmovdqu64 zmm23, zmmword ptr [r12 + 576]               // tops
   vpslld zmm24, zmm23, 2                                 // tops
-  vpandd zmm24, zmm24, zmm1                              // tops
-  vpord zmm22, zmm22, zmm24                              // code_1
+  vpternlogd zmm22, zmm24, zmm1, 0xf8                    // code_1
   vpsrld zmm23, zmm23, 2                                 // tops
-  vpandd zmm23, zmm23, zmm1                              // tops
-  vpord zmm21, zmm21, zmm23                              // code_1
+  vpternlogd zmm21, zmm23, zmm1, 0xf8                    // code_1
   vpbroadcastd zmm23, dword ptr [rbp + 32]               // a_0
   vpdpbusd zmm11, zmm20, zmm23                           // acc_0_0
   vpdpbusd zmm12, zmm22, zmm23                           // acc_0_1
@@ -379,22 +367,18 @@ L(k):
   vpandd zmm19, zmm19, zmm0                              // hi_0
   vmovdqu64 zmm21, zmmword ptr [r12 + 512]               // tops
   vpslld zmm22, zmm21, 1                                 // tops
-  vpandd zmm22, zmm22, zmm1                              // tops
-  vpord zmm20, zmm20, zmm22                              // code_0
+  vpternlogd zmm20, zmm22, zmm1, 0xf8                    // code_0
   vpsrld zmm21, zmm21, 3                                 // tops
-  vpandd zmm21, zmm21, zmm1                              // tops
-  vpord zmm19, zmm19, zmm21                              // code_0
+  vpternlogd zmm19, zmm21, zmm1, 0xf8                    // code_0
   vmovdqu64 zmm21, zmmword ptr [r12 + 448]               // raw_1
   vpandd zmm22, zmm21, zmm0                              // lo_1
   vpsrlw zmm21, zmm21, 4                                 // hi_1
   vpandd zmm21, zmm21, zmm0                              // hi_1
   vmovdqu64 zmm23, zmmword ptr [r12 + 576]               // tops
   vpslld zmm24, zmm23, 1                                 // tops
-  vpandd zmm24, zmm24, zmm1                              // tops
-  vpord zmm22, zmm22, zmm24                              // code_1
+  vpternlogd zmm22, zmm24, zmm1, 0xf8                    // code_1
   vpsrld zmm23, zmm23, 3                                 // tops
-  vpandd zmm23, zmm23, zmm1                              // tops
-  vpord zmm21, zmm21, zmm23                              // code_1
+  vpternlogd zmm21, zmm23, zmm1, 0xf8                    // code_1
   vpbroadcastd zmm23, dword ptr [rbp + 48]               // a_0
   vpdpbusd zmm11, zmm20, zmm23                           // acc_0_0
   vpdpbusd zmm12, zmm22, zmm23                           // acc_0_1

@@ -289,20 +289,16 @@ L(k):
   vpandd zmm23, zmm23, zmm0                              // hi_0
   vmovdqu64 zmm25, zmmword ptr [r13 + 512]               // tops
   vpslld zmm26, zmm25, 4                                 // tops
-  vpandd zmm26, zmm26, zmm1                              // tops
-  vpord zmm24, zmm24, zmm26                              // code_0
-  vpandd zmm25, zmm25, zmm1                              // tops
-  vpord zmm23, zmm23, zmm25                              // code_0
+  vpternlogd zmm24, zmm26, zmm1, 0xf8                    // code_0
+  vpternlogd zmm23, zmm25, zmm1, 0xf8                    // code_0
   vmovdqu64 zmm25, zmmword ptr [r13 + 64]                // raw_1
   vpandd zmm26, zmm25, zmm0                              // lo_1
   vpsrlw zmm25, zmm25, 4                                 // hi_1
   vpandd zmm25, zmm25, zmm0                              // hi_1
   vmovdqu64 zmm27, zmmword ptr [r13 + 576]               // tops
   vpslld zmm28, zmm27, 4                                 // tops
-  vpandd zmm28, zmm28, zmm1                              // tops
-  vpord zmm26, zmm26, zmm28                              // code_1
-  vpandd zmm27, zmm27, zmm1                              // tops
-  vpord zmm25, zmm25, zmm27                              // code_1
+  vpternlogd zmm26, zmm28, zmm1, 0xf8                    // code_1
+  vpternlogd zmm25, zmm27, zmm1, 0xf8                    // code_1
   vpbroadcastd zmm27, dword ptr [r12 + 0]                // a_0
   vpdpbusd zmm15, zmm24, zmm27                           // acc_0_0
   vpdpbusd zmm16, zmm26, zmm27                           // acc_0_1
@@ -333,22 +329,18 @@ L(k):
   vpandd zmm23, zmm23, zmm0                              // hi_0
   vmovdqu64 zmm25, zmmword ptr [r13 + 512]               // tops
   vpslld zmm26, zmm25, 3                                 // tops
-  vpandd zmm26, zmm26, zmm1                              // tops
-  vpord zmm24, zmm24, zmm26                              // code_0
+  vpternlogd zmm24, zmm26, zmm1, 0xf8                    // code_0
   vpsrld zmm25, zmm25, 1                                 // tops
-  vpandd zmm25, zmm25, zmm1                              // tops
-  vpord zmm23, zmm23, zmm25                              // code_0
+  vpternlogd zmm23, zmm25, zmm1, 0xf8                    // code_0
   vmovdqu64 zmm25, zmmword ptr [r13 + 192]               // raw_1
   vpandd zmm26, zmm25, zmm0                              // lo_1
   vpsrlw zmm25, zmm25, 4                                 // hi_1
   vpandd zmm25, zmm25, zmm0                              // hi_1
   vmovdqu64 zmm27, zmmword ptr [r13 + 576]               // tops
   vpslld zmm28, zmm27, 3                                 // tops
-  vpandd zmm28, zmm28, zmm1                              // tops
-  vpord zmm26, zmm26, zmm28                              // code_1
+  vpternlogd zmm26, zmm28, zmm1, 0xf8                    // code_1
   vpsrld zmm27, zmm27, 1                                 // tops
-  vpandd zmm27, zmm27, zmm1                              // tops
-  vpord zmm25, zmm25, zmm27                              // code_1
+  vpternlogd zmm25, zmm27, zmm1, 0xf8                    // code_1
   vpbroadcastd zmm27, dword ptr [r12 + 16]               // a_0
   vpdpbusd zmm15, zmm24, zmm27                           // acc_0_0
   vpdpbusd zmm16, zmm26, zmm27                           // acc_0_1
@@ -379,22 +371,18 @@ L(k):
   vpandd zmm23, zmm23, zmm0                              // hi_0
   vmovdqu64 zmm25, zmmword ptr [r13 + 512]               // tops
   vpslld zmm26, zmm25, 2                                 // tops
-  vpandd zmm26, zmm26, zmm1                              // tops
-  vpord zmm24, zmm24, zmm26                              // code_0
+  vpternlogd zmm24, zmm26, zmm1, 0xf8                    // code_0
   vpsrld zmm25, zmm25, 2                                 // tops
-  vpandd zmm25, zmm25, zmm1                              // tops
-  vpord zmm23, zmm23, zmm25                              // code_0
+  vpternlogd zmm23, zmm25, zmm1, 0xf8                    // code_0
   vmovdqu64 zmm25, zmmword ptr [r13 + 320]               // raw_1
   vpandd zmm26, zmm25, zmm0                              // lo_1
   vpsrlw zmm25, zmm25, 4                                 // hi_1
   vpandd zmm25, zmm25, zmm0                              // hi_1
   vmovdqu64 zmm27, zmmword ptr [r13 + 576]               // tops
   vpslld zmm28, zmm27, 2                                 // tops
-  vpandd zmm28, zmm28, zmm1                              // tops
-  vpord zmm26, zmm26, zmm28                              // code_1
+  vpternlogd zmm26, zmm28, zmm1, 0xf8                    // code_1
   vpsrld zmm27, zmm27, 2                                 // tops
-  vpandd zmm27, zmm27, zmm1                              // tops
-  vpord zmm25, zmm25, zmm27                              // code_1
+  vpternlogd zmm25, zmm27, zmm1, 0xf8                    // code_1
   vpbroadcastd zmm27, dword ptr [r12 + 32]               // a_0
   vpdpbusd zmm15, zmm24, zmm27                           // acc_0_0
   vpdpbusd zmm16, zmm26, zmm27                           // acc_0_1
@@ -425,22 +413,18 @@ L(k):
   vpandd zmm23, zmm23, zmm0                              // hi_0
   vmovdqu64 zmm25, zmmword ptr [r13 + 512]               // tops
   vpslld zmm26, zmm25, 1                                 // tops
-  vpandd zmm26, zmm26, zmm1                              // tops
-  vpord zmm24, zmm24, zmm26                              // code_0
+  vpternlogd zmm24, zmm26, zmm1, 0xf8                    // code_0
   vpsrld zmm25, zmm25, 3                                 // tops
-  vpandd zmm25, zmm25, zmm1                              // tops
-  vpord zmm23, zmm23, zmm25                              // code_0
+  vpternlogd zmm23, zmm25, zmm1, 0xf8                    // code_0
   vmovdqu64 zmm25, zmmword ptr [r13 + 448]               // raw_1
   vpandd zmm26, zmm25, zmm0                              // lo_1
   vpsrlw zmm25, zmm25, 4                                 // hi_1
   vpandd zmm25, zmm25, zmm0                              // hi_1
   vmovdqu64 zmm27, zmmword ptr [r13 + 576]               // tops
   vpslld zmm28, zmm27, 1                                 // tops
-  vpandd zmm28, zmm28, zmm1                              // tops
-  vpord zmm26, zmm26, zmm28                              // code_1
+  vpternlogd zmm26, zmm28, zmm1, 0xf8                    // code_1
   vpsrld zmm27, zmm27, 3                                 // tops
-  vpandd zmm27, zmm27, zmm1                              // tops
-  vpord zmm25, zmm25, zmm27                              // code_1
+  vpternlogd zmm25, zmm27, zmm1, 0xf8                    // code_1
   vpbroadcastd zmm27, dword ptr [r12 + 48]               // a_0
   vpdpbusd zmm15, zmm24, zmm27                           // acc_0_0
   vpdpbusd zmm16, zmm26, zmm27                           // acc_0_1

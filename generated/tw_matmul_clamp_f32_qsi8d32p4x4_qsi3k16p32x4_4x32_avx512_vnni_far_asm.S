@@ -279,16 +279,12 @@ L(k):
   vpandd zmm20, zmm20, zmm0                              // hi_0
   vmovdqu64 zmm24, zmmword ptr [r13 + 128]               // tops
   vpslld zmm25, zmm24, 2                                 // tops
-  vpandd zmm25, zmm25, zmm1                              // tops
-  vpord zmm21, zmm21, zmm25                              // code_0
+  vpternlogd zmm21, zmm25, zmm1, 0xf8                    // code_0
   vpslld zmm25, zmm24, 1                                 // tops
-  vpandd zmm25, zmm25, zmm1                              // tops
-  vpord zmm22, zmm22, zmm25                              // code_0
-  vpandd zmm25, zmm24, zmm1                              // tops
-  vpord zmm23, zmm23, zmm25                              // code_0
+  vpternlogd zmm22, zmm25, zmm1, 0xf8                    // code_0
+  vpternlogd zmm23, zmm24, zmm1, 0xf8                    // code_0
   vpsrld zmm24, zmm24, 1                                 // tops
-  vpandd zmm24, zmm24, zmm1                              // tops
-  vpord zmm20, zmm20, zmm24                              // code_0
+  vpternlogd zmm20, zmm24, zmm1, 0xf8                    // code_0
   vmovdqu64 zmm24, zmmword ptr [r13 + 64]                // raw_1
   vpandd zmm25, zmm24, zmm0                              // lo_1
   vpsrlw zmm26, zmm24, 2                                 // mid_1
@@ -299,17 +295,13 @@ L(k):
   vpandd zmm24, zmm24, zmm0                              // hi_1
   vmovdqu64 zmm28, zmmword ptr [r13 + 128]               // tops
   vpsrld zmm29, zmm28, 2                                 // tops
-  vpandd zmm29, zmm29, zmm1                              // tops
-  vpord zmm25, zmm25, zmm29                              // code_1
+  vpternlogd zmm25, zmm29, zmm1, 0xf8                    // code_1
   vpsrld zmm29, zmm28, 3                                 // tops
-  vpandd zmm29, zmm29, zmm1                              // tops
-  vpord zmm26, zmm26, zmm29                              // code_1
+  vpternlogd zmm26, zmm29, zmm1, 0xf8                    // code_1
   vpsrld zmm29, zmm28, 4                                 // tops
-  vpandd zmm29, zmm29, zmm1                              // tops
-  vpord zmm27, zmm27, zmm29                              // code_1
+  vpternlogd zmm27, zmm29, zmm1, 0xf8                    // code_1
   vpsrld zmm28, zmm28, 5                                 // tops
-  vpandd zmm28, zmm28, zmm1                              // tops
-  vpord zmm24, zmm24, zmm28                              // code_1
+  vpternlogd zmm24, zmm28, zmm1, 0xf8                    // code_1
   vpbroadcastd zmm28, dword ptr [r12 + 0]                // a_0
   vpdpbusd zmm12, zmm21, zmm28                           // acc_0_0
   vpdpbusd zmm13, zmm25, zmm28                           // acc_0_1

@@ -230,20 +230,16 @@ L(k):
   vpandd zmm18, zmm18, zmm0                              // hi_0
   vmovdqu64 zmm20, zmmword ptr [r12 + 512]               // tops
   vpslld zmm21, zmm20, 4                                 // tops
-  vpandd zmm21, zmm21, zmm1                              // tops
-  vpord zmm19, zmm19, zmm21                              // code_0
-  vpandd zmm20, zmm20, zmm1                              // tops
-  vpord zmm18, zmm18, zmm20                              // code_0
+  vpternlogd zmm19, zmm21, zmm1, 0xf8                    // code_0
+  vpternlogd zmm18, zmm20, zmm1, 0xf8                    // code_0
   vmovdqu64 zmm20, zmmword ptr [r12 + 64]                // raw_1
   vpandd zmm21, zmm20, zmm0                              // lo_1
   vpsrlw zmm20, zmm20, 4                                 // hi_1
   vpandd zmm20, zmm20, zmm0                              // hi_1
   vmovdqu64 zmm22, zmmword ptr [r12 + 576]               // tops
   vpslld zmm23, zmm22, 4                                 // tops
-  vpandd zmm23, zmm23, zmm1                              // tops
-  vpord zmm21, zmm21, zmm23                              // code_1
-  vpandd zmm22, zmm22, zmm1                              // tops
-  vpord zmm20, zmm20, zmm22                              // code_1
+  vpternlogd zmm21, zmm23, zmm1, 0xf8                    // code_1
+  vpternlogd zmm20, zmm22, zmm1, 0xf8                    // code_1
   vpbroadcastd zmm22, dword ptr [rbp + 0]                // a_0
   vpdpbusd zmm10, zmm19, zmm22                           // acc_0_0
   vpdpbusd zmm11, zmm21, zmm22                           // acc_0_1
@@ -277,22 +273,18 @@ L(k):
   vpandd zmm18, zmm18, zmm0                              // hi_0
   vmovdqu64 zmm20, zmmword ptr [r12 + 512]               // tops
   vpslld zmm21, zmm20, 3                                 // tops
-  vpandd zmm21, zmm21, zmm1                              // tops
-  vpord zmm19, zmm19, zmm21                              // code_0
+  vpternlogd zmm19, zmm21, zmm1, 0xf8                    // code_0
   vpsrld zmm20, zmm20, 1                                 // tops
-  vpandd zmm20, zmm20, zmm1                              // tops
-  vpord zmm18, zmm18, zmm20                              // code_0
+  vpternlogd zmm18, zmm20, zmm1, 0xf8                    // code_0
   vmovdqu64 zmm20, zmmword ptr [r12 + 192]               // raw_1
   vpandd zmm21, zmm20, zmm0                              // lo_1
   vpsrlw zmm20, zmm20, 4                                 // hi_1
   vpandd zmm20, zmm20, zmm0                              // hi_1
   vmovdqu64 zmm22, zmmword ptr [r12 + 576]               // tops
   vpslld zmm23, zmm22, 3                                 // tops
-  vpandd zmm23, zmm23, zmm1                              // tops
-  vpord zmm21, zmm21, zmm23                              // code_1
+  vpternlogd zmm21, zmm23, zmm1, 0xf8                    // code_1
   vpsrld zmm22, zmm22, 1                                 // tops
-  vpandd zmm22, zmm22, zmm1                              // tops
-  vpord zmm20, zmm20, zmm22                              // code_1
+  vpternlogd zmm20, zmm22, zmm1, 0xf8                    // code_1
   vpbroadcastd zmm22, dword ptr [rbp + 16]               // a_0
   vpdpbusd zmm10, zmm19, zmm22                           // acc_0_0
   vpdpbusd zmm11, zmm21, zmm22                           // acc_0_1
@@ -326,22 +318,18 @@ L(k):
   vpandd zmm18, zmm18, zmm0                              // hi_0
   vmovdqu64 zmm20, zmmword ptr [r12 + 512]               // tops
   vpslld zmm21, zmm20, 2                                 // tops
-  vpandd zmm21, zmm21, zmm1                              // tops
-  vpord zmm19, zmm19, zmm21                              // code_0
+  vpternlogd zmm19, zmm21, zmm1, 0xf8                    // code_0
   vpsrld zmm20, zmm20, 2                                 // tops
-  vpandd zmm20, zmm20, zmm1                              // tops
-  vpord zmm18, zmm18, zmm20                              // code_0
+  vpternlogd zmm18, zmm20, zmm1, 0xf8                    // code_0
   vmovdqu64 zmm20, zmmword ptr [r12 + 320]               // raw_1
   vpandd zmm21, zmm20, zmm0                              // lo_1
   vpsrlw zmm20, zmm20, 4                                 // hi_1
   vpandd zmm20, zmm20, zmm0                              // hi_1
   vmovdqu64 zmm22, zmmword ptr [r12 + 576]               // tops
   vpslld zmm23, zmm22, 2                                 // tops
-  vpandd zmm23, zmm23, zmm1                              // tops
-  vpord zmm21, zmm21, zmm23                              // code_1
+  vpternlogd zmm21, zmm23, zmm1, 0xf8                    // code_1
   vpsrld zmm22, zmm22, 2                                 // tops
-  vpandd zmm22, zmm22, zmm1                              // tops
-  vpord zmm20, zmm20, zmm22                              // code_1
+  vpternlogd zmm20, zmm22, zmm1, 0xf8                    // code_1
   vpbroadcastd zmm22, dword ptr [rbp + 32]               // a_0
   vpdpbusd zmm10, zmm19, zmm22                           // acc_0_0
   vpdpbusd zmm11, zmm21, zmm22                           // acc_0_1
@@ -375,22 +363,18 @@ L(k):
   vpandd zmm18, zmm18, zmm0                              // hi_0
   vmovdqu64 zmm20, zmmword ptr [r12 + 512]               // tops
   vpslld zmm21, zmm20, 1                                 // tops
-  vpandd zmm21, zmm21, zmm1                              // tops
-  vpord zmm19, zmm19, zmm21                              // code_0
+  vpternlogd zmm19, zmm21, zmm1, 0xf8                    // code_0
   vpsrld zmm20, zmm20, 3                                 // tops
-  vpandd zmm20, zmm20, zmm1                              // tops
-  vpord zmm18, zmm18, zmm20                              // code_0
+  vpternlogd zmm18, zmm20, zmm1, 0xf8                    // code_0
   vmovdqu64 zmm20, zmmword ptr [r12 + 448]               // raw_1
   vpandd zmm21, zmm20, zmm0                              // lo_1
   vpsrlw zmm20, zmm20, 4                                 // hi_1
   vpandd zmm20, zmm20, zmm0                              // hi_1
   vmovdqu64 zmm22, zmmword ptr [r12 + 576]               // tops
   vpslld zmm23, zmm22, 1                                 // tops
-  vpandd zmm23, zmm23, zmm1                              // tops
-  vpord zmm21, zmm21, zmm23                              // code_1
+  vpternlogd zmm21, zmm23, zmm1, 0xf8                    // code_1
   vpsrld zmm22, zmm22, 3                                 // tops
-  vpandd zmm22, zmm22, zmm1                              // tops
-  vpord zmm20, zmm20, zmm22                              // code_1
+  vpternlogd zmm20, zmm22, zmm1, 0xf8                    // code_1
   vpbroadcastd zmm22, dword ptr [rbp + 48]               // a_0
   vpdpbusd zmm10, zmm19, zmm22                           // acc_0_0
   vpdpbusd zmm11, zmm21, zmm22                           // acc_0_1

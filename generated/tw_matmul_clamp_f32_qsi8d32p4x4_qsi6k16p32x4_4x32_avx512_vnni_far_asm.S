@@ -273,20 +273,16 @@ L(k):
   vpandd zmm20, zmm20, zmm0                              // hi_0
   vmovdqu64 zmm22, zmmword ptr [r13 + 256]               // tops
   vpslld zmm23, zmm22, 4                                 // tops
-  vpandd zmm23, zmm23, zmm1                              // tops
-  vpord zmm21, zmm21, zmm23                              // code_0
-  vpandd zmm22, zmm22, zmm1                              // tops
-  vpord zmm20, zmm20, zmm22                              // code_0
+  vpternlogd zmm21, zmm23, zmm1, 0xf8                    // code_0
+  vpternlogd zmm20, zmm22, zmm1, 0xf8                    // code_0
   vmovdqu64 zmm22, zmmword ptr [r13 + 64]                // raw_1
   vpandd zmm23, zmm22, zmm0                              // lo_1
   vpsrlw zmm22, zmm22, 4                                 // hi_1
   vpandd zmm22, zmm22, zmm0                              // hi_1
   vmovdqu64 zmm24, zmmword ptr [r13 + 320]               // tops
   vpslld zmm25, zmm24, 4                                 // tops
-  vpandd zmm25, zmm25, zmm1                              // tops
-  vpord zmm23, zmm23, zmm25                              // code_1
-  vpandd zmm24, zmm24, zmm1                              // tops
-  vpord zmm22, zmm22, zmm24                              // code_1
+  vpternlogd zmm23, zmm25, zmm1, 0xf8                    // code_1
+  vpternlogd zmm22, zmm24, zmm1, 0xf8                    // code_1
   vpbroadcastd zmm24, dword ptr [r12 + 0]                // a_0
   vpdpbusd zmm12, zmm21, zmm24                           // acc_0_0
   vpdpbusd zmm13, zmm23, zmm24                           // acc_0_1
@@ -321,22 +317,18 @@ L(k):
   vpandd zmm20, zmm20, zmm0                              // hi_0
   vmovdqu64 zmm22, zmmword ptr [r13 + 256]               // tops
   vpslld zmm23, zmm22, 2                                 // tops
-  vpandd zmm23, zmm23, zmm1                              // tops
-  vpord zmm21, zmm21, zmm23                              // code_0
+  vpternlogd zmm21, zmm23, zmm1, 0xf8                    // code_0
   vpsrld zmm22, zmm22, 2                                 // tops
-  vpandd zmm22, zmm22, zmm1                              // tops
-  vpord zmm20, zmm20, zmm22                              // code_0
+  vpternlogd zmm20, zmm22, zmm1, 0xf8                    // code_0
   vmovdqu64 zmm22, zmmword ptr [r13 + 192]               // raw_1
   vpandd zmm23, zmm22, zmm0                              // lo_1
   vpsrlw zmm22, zmm22, 4                                 // hi_1
   vpandd zmm22, zmm22, zmm0                              // hi_1
   vmovdqu64 zmm24, zmmword ptr [r13 + 320]               // tops
   vpslld zmm25, zmm24, 2                                 // tops
-  vpandd zmm25, zmm25, zmm1                              // tops
-  vpord zmm23, zmm23, zmm25                              // code_1
+  vpternlogd zmm23, zmm25, zmm1, 0xf8                    // code_1
   vpsrld zmm24, zmm24, 2                                 // tops
-  vpandd zmm24, zmm24, zmm1                              // tops
-  vpord zmm22, zmm22, zmm24                              // code_1
+  vpternlogd zmm22, zmm24, zmm1, 0xf8                    // code_1
   vpbroadcastd zmm24, dword ptr [r12 + 16]               // a_0
   vpdpbusd zmm12, zmm21, zmm24                           // acc_0_0
   vpdpbusd zmm13, zmm23, zmm24                           // acc_0_1

@@ -11,6 +11,10 @@ namespace tw::measure {
 
 class LimitedRace {
  public:
+  /// Contenders that are limits; -1: there is none.
+  struct Places {
+    int compute = -1, loaded = -1, read = -1;
+  };
   /// `kernel` says which compute limit applies. Streamed weights are read from `memory`; null: the
   /// weights are hot, there is no memory limit.
   LimitedRace(std::vector<Contender> contenders, const Effort& effort, const Limits& limits,
@@ -23,10 +27,13 @@ class LimitedRace {
   /// 1e9 MACs a second of `m` rows: the compute limit or, if smaller, what reading the weights
   /// allows. 0: there is no limit loop for the kernel's ISA.
   [[nodiscard]] double limit(double m, double bytes_per_weight) const;
+  /// The same with loads beside what multiplies. 0: there is no such loop.
+  [[nodiscard]] double loaded_limit(double m, double bytes_per_weight) const;
 
  private:
-  int compute_, read_;  ///< contenders that are limits, -1: there is none
+  [[nodiscard]] double smaller(int compute, double m, double bytes_per_weight) const;
   double read_gbs_;
+  Places at_;
   Race race_;
 };
 

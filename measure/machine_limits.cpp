@@ -9,29 +9,34 @@ namespace tw::measure {
 namespace {
 
 struct Peak {
-  double ghz = 0, gmacs = 0, macs_per_cycle = 0;
+  double ghz = 0, gmacs = 0, macs_per_cycle = 0, loaded_gmacs = 0;
 };
 
 /// Clock and peak, alternating so that both see the same frequency. The ratio is the median of the
 /// pairs: a disturbed pair cannot pass for a fast machine, nor for a slow one.
 Peak measure_peak(const PeakLoop& loop, int rounds) {
   constexpr double seconds_per_round = 0.004;
-  std::vector<double> clocks, rates, ratios;
+  std::vector<double> clocks, rates, ratios, loaded = {0};
   clock_ghz(1 << 22);  // wake the core up
   const long iterations =
       std::max(1L, static_cast<long>(seconds_per_round * 2e9 / loop.instructions));
+  const auto rate = [&](void (*run)(long)) {
+    const double start = now();
+    run(iterations);
+    return loop.macs(iterations) / (now() - start) / 1e9;
+  };
   for (int i = 0; i < rounds; ++i) {
     const double before = clock_ghz(1 << 22);
-    const double start = now();
-    loop.run(iterations);
-    const double seconds = now() - start;
+    rates.push_back(rate(loop.run));
     const double clock = std::max(before, clock_ghz(1 << 22));
     clocks.push_back(clock);
-    rates.push_back(loop.macs(iterations) / seconds / 1e9);
     ratios.push_back(rates.back() / clock);
+    if (loop.run_loaded != nullptr) loaded.push_back(rate(loop.run_loaded));
   }
-  return {*std::max_element(clocks.begin(), clocks.end()),
-          *std::max_element(rates.begin(), rates.end()), median(ratios)};
+  const auto most = [](const std::vector<double>& of) {
+    return *std::max_element(of.begin(), of.end());
+  };
+  return {most(clocks), most(rates), median(ratios), most(loaded)};
 }
 
 Peak measure_checked_peak(const PeakLoop& loop, int rounds) {
@@ -75,7 +80,7 @@ Limits measure_limits(const Memory& memory, bool quick) {
   for (const PeakLoop& loop : peak_loops()) {
     const Peak peak = measure_checked_peak(loop, 2 * rounds + 1);
     limits.ghz = std::max(limits.ghz, peak.ghz);
-    limits.peaks.push_back({loop.instruction, peak.gmacs, peak.macs_per_cycle});
+    limits.peaks.push_back({loop.instruction, peak.gmacs, peak.macs_per_cycle, peak.loaded_gmacs});
   }
   if (limits.peaks.empty()) limits.ghz = clock_ghz(1 << 26);
 
@@ -105,8 +110,10 @@ std::string to_text(const Limits& limits) {
   std::string text =
       fmt::format("  core clock        {:8.2f} GHz     chain of dependent adds\n", limits.ghz);
   for (const PeakLimit& peak : limits.peaks) {
-    text += fmt::format("  compute           {:8.1f} GMAC/s  {}, {:.1f} MACs per cycle\n",
-                        peak.gmacs, peak.instruction, peak.macs_per_cycle);
+    text += fmt::format("  compute           {:8.1f} GMAC/s  {}, {:.1f} MACs per cycle", peak.gmacs,
+                        peak.instruction, peak.macs_per_cycle);
+    if (peak.loaded_gmacs > 0) text += fmt::format("; with loads {:.1f}", peak.loaded_gmacs);
+    text += '\n';
   }
   if (limits.peaks.empty()) {
     text += "  compute                  -         no limit loop for this machine's ISA\n";

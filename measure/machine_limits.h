@@ -15,6 +15,7 @@ struct PeakLimit {
   std::string instruction;
   double gmacs = 0;  ///< 1e9 multiply-accumulates a second
   double macs_per_cycle = 0;
+  double loaded_gmacs = 0;  ///< with the loads that kernels have beside them; 0: not measured
 };
 
 struct Limits {
@@ -39,12 +40,17 @@ struct PeakLoop {
   double least_macs_per_cycle = 0;  ///< below this the measurement is wrong, or disturbed
   void (*run)(long iterations) = nullptr;
   size_t lhs_bits = 8;  ///< of the activations that it multiplies
+  /// The same with loads from L1: beside every second of vectors, of tiles as many as products.
+  /// Cores may lower their clock for that. Null: there is none.
+  void (*run_loaded)(long iterations) = nullptr;
   [[nodiscard]] double macs(long iterations) const {
     return static_cast<double>(iterations) * instructions * macs_per_step;
   }
 };
 /// Those that this machine can run, the best first.
 std::vector<PeakLoop> peak_loops();
+/// x86: those of Intel's tiles, which this machine need not have.
+std::vector<PeakLoop> tile_loops();
 /// The one that limits a kernel: the first for its activations whose feature it needs. None: null
 /// `run`.
 PeakLoop peak_loop_of(const tw_kernel& kernel);

@@ -25,6 +25,27 @@ double peak_cycles(const Isa& isa, const CoreModel& core, const Row& row, int co
   return count * std::max(port_cycles(its), 1.0 / core.width);
 }
 
+/// What of its usual clock the core keeps in a loop of so many cycles.
+double clock_share(const Isa& isa, const CoreModel& core, const std::map<const Row*, int>& counts,
+                   double cycles) {
+  const SlowClock& slow = core.slow_clock;
+  if (slow.ghz == 0 || cycles <= 0 || isa.vector_bytes != Length{slow.vector_bytes}) return 1;
+  double multiplies = 0, loads = 0;
+  for (const auto& [row, count] : counts) {
+    const auto slows = [&](const std::string& name) {
+      return std::find(slow.classes.begin(), slow.classes.end(), name) != slow.classes.end();
+    };
+    if (std::any_of(row->issue_classes.begin(), row->issue_classes.end(), slows)) {
+      return slow.ghz / core.ghz;
+    }
+    if (multiply_of(*row) != nullptr) multiplies += count;
+    for (const MeansNode& node : row->means) {
+      if (node.code == OpCode::load && row->bytes == Length{}) loads += count;
+    }
+  }
+  return clock_share(core, multiplies / cycles, loads / cycles);
+}
+
 std::string mnemonic(const Row& row) {
   const std::string& line = row.assembly.front();
   if (line.starts_with('.')) return row.name;  // a number, for assemblers that do not know it
@@ -139,9 +160,10 @@ Explanation explain(const Program& program, const CoreModel& core, int64_t block
   it.cycles = cycles_per_iteration(program, *loop, core) * static_cast<double>(trips);
   if (around != nullptr) add_around(bounds(program, *around, core), 1, it);
   if (by_rows != nullptr) add_around(bounds(program, *by_rows, core), rows, it);
-  if (it.cycles > 0) it.macs_per_cycle = static_cast<double>(it.macs) / it.cycles;
+  it.clock = clock_share(*program.isa, core, counts, it.cycles);
+  if (it.cycles > 0) it.macs_per_cycle = it.clock * static_cast<double>(it.macs) / it.cycles;
   if (peak > 0) it.peak_macs_per_cycle = static_cast<double>(it.macs) / peak;
-  if (it.cycles > 0) it.share_of_peak = peak / it.cycles;
+  if (it.cycles > 0) it.share_of_peak = it.clock * peak / it.cycles;
   for (size_t i = 0; i < core.ports.size(); ++i) {
     it.ports.emplace_back(core.ports[i], it.bounds.port_load[i]);
   }
@@ -162,6 +184,9 @@ std::string to_text(const Explanation& it) {
   text += fmt::format(
       "  {:.1f} multiply-accumulates per cycle, {:.0f} % of the {:.1f} that the core can do\n",
       it.macs_per_cycle * it.times, 100 * it.share_of_peak, it.peak_macs_per_cycle * it.times);
+  if (it.clock != 1) {
+    text += fmt::format("  at {:.0f} % of its usual clock, for which they count\n", 100 * it.clock);
+  }
   text += "  busy cycles of ports:";
   for (const auto& [port, cycles] : it.ports) {
     if (cycles > 0) text += fmt::format(" {} {:.1f}", port, cycles);

@@ -23,8 +23,9 @@ struct Explanation {
   double times = 1;  ///< ... and so many times as many with those of the core
   double macs_per_instruction = 0;
   Bounds bounds;
-  double cycles = 0;  ///< predicted
-  double macs_per_cycle = 0;
+  double cycles = 0;               ///< predicted
+  double clock = 1;                ///< of the core's usual one, beside such work
+  double macs_per_cycle = 0;       ///< of the usual clock
   double peak_macs_per_cycle = 0;  ///< of the multiply-accumulate instruction alone on this core
   double share_of_peak = 0;        ///< 0 to 1
   std::vector<std::pair<std::string, double>> ports;  ///< busy cycles of each port

@@ -85,6 +85,16 @@ float dot2_fused(float sum, uint32_t a, uint32_t b) {
   return without_denormals(fused(first_of(a), first_of(b), without_denormals(second)));
 }
 
+void add_products(Halves& sums, uint32_t a, uint32_t b) {
+  sums.first = without_denormals(fused(first_of(a), first_of(b), sums.first));
+  sums.second = without_denormals(fused(second_of(a), second_of(b), sums.second));
+}
+
+float add_halves_flushed(float tile, const Halves& sums) {
+  const float both = without_denormals(sums.first + sums.second);
+  return without_denormals(without_denormals(tile) + both);
+}
+
 float dot2_to_odd(float sum, uint32_t a, uint32_t b) {
   const float first = multiply_to_odd(first_of(a), first_of(b));
   const float second = multiply_to_odd(second_of(a), second_of(b));

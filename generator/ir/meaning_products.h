@@ -16,6 +16,13 @@ inline float fused(float a, float b, float c) {
 /// as AArch64 without EBF16 add them.
 float dot2_fused(float sum, uint32_t a, uint32_t b);
 float dot2_to_odd(float sum, uint32_t a, uint32_t b);
+/// Sums of the products of all first and of all second neighbors, as x86's AMX adds them.
+struct Halves {
+  float first = 0, second = 0;
+};
+void add_products(Halves& sums, uint32_t a, uint32_t b);
+/// tile + (first + second)
+float add_halves_flushed(float tile, const Halves& sums);
 /// The same of f16, both products in one rounding, as AArch64's SME adds them.
 float dot2_halves(float sum, uint32_t a, uint32_t b);
 

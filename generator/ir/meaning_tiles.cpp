@@ -112,6 +112,22 @@ void add_tile_product(const Step& s, Machine& m) {
   }
 }
 
+void add_tile_product_bf16(const Step& s, Machine& m) {
+  const Storage& x = s.arg[1];
+  const Storage& y = s.arg[2];
+  uint8_t* tile = start_tile(s, m);
+  const size_t columns = row_bytes(s.to) / 4;
+  const size_t pairs = row_bytes(x) / 4;
+  for (size_t at = 0; at < s.to.rows * columns; ++at) {
+    Halves sums;
+    for (size_t k = 0; k < pairs; ++k) {
+      add_products(sums, get<uint32_t>(x.at, at / columns * pairs + k),
+                   get<uint32_t>(y.at, k * row_bytes(y) / 4 + at % columns));
+    }
+    put(tile, at, add_halves_flushed(get<float>(tile, at), sums));
+  }
+}
+
 /// Where row `row` is in memory: b bytes below the one before.
 uint64_t row_address(const Step& s, size_t row) {
   return scalar(s.arg[0]) + static_cast<uint64_t>(s.offset) + row * scalar(s.arg[1]);

@@ -1,13 +1,14 @@
-// Panels of codes as panels of f32, for products of so many rows that making them once pays:
+// Packed weights as panels of f32, for products of so many rows that making them once pays:
 //   dst[panel][k][column] = w, as technique `fma` makes it
-// Tiles are those panels, of one or more of codes. A panel begins dst_stride bytes behind the one
-// before, and has nothing behind its values.
+// or as pairs of bf16 (decode_pairs.cpp). Tiles are those panels, of one or more of packed ones. A
+// panel begins dst_stride bytes behind the one before, and has nothing behind its values.
 #include <fmt/format.h>
 
 #include <stdexcept>
 
 #include "lower/lower.h"
 #include "lower/weights.h"
+#include "model/operand_contract.h"
 
 namespace tw {
 namespace {
@@ -51,17 +52,29 @@ class PanelWriter : public Accumulation {
   Weights weights_;
 };
 
+/// Pairs are made of floats, or of codes of short blocks of which a lane of 32 bits has four.
+bool makes_pairs(const Variant& v) {
+  if (v.family.dst != ElementType::bf16 || !v.isa->vector_bytes.is_fixed()) return false;
+  if (is_float(v.rhs.element)) return v.rhs.order.kr == 1 && v.knobs.unroll_k % 2 == 0;
+  return v.technique == Technique::dot && v.rhs.order.kr == 4 && !has_long_blocks(v.rhs) &&
+         contract_of(v).contraction == Contraction::dot_depth &&
+         field_index(v.rhs, FieldKind::offsets) < 0;
+}
+
 void check_panels(const Variant& v) {
-  if (v.rhs.block == 0 || !v.rhs.panel.is_fixed()) {
+  const bool pairs = makes_pairs(v);
+  if ((v.rhs.block == 0 && !pairs) || !v.rhs.panel.is_fixed()) {
     throw std::invalid_argument(
         fmt::format("panels of {} are not decoded: codes in blocks, in panels of fixed size, are",
                     v.family.rhs->name));
   }
   const Family& family = v.family;
-  if (family.lhs->element != ElementType::f32 || v.technique != Technique::fma ||
-      family.dst != ElementType::f32 || family.accumulate) {
+  const bool floats = family.lhs->element == ElementType::f32 && v.technique == Technique::fma &&
+                      family.dst == ElementType::f32;
+  if ((!floats && !pairs) || family.accumulate) {
     throw std::invalid_argument(
-        "decoders are of lhs f32, technique fma and dst f32, which is not added to");
+        "decoders are of lhs f32, technique fma and dst f32, or of technique dot, 4 codes in 32 "
+        "bits, or f16, and dst bf16; nothing is added to");
   }
   if (v.knobs.prefetch == Prefetch::far) {
     throw std::invalid_argument("prefetch 'far' is for several tiles of rows; near is legal");
@@ -90,8 +103,12 @@ Program lower_decode(const Variant& v) {
     if (has_long_blocks(v.rhs)) {
       t.blocks = b.op(OpCode::idiv, {k, b.arg(ArgField::block)}, {}, "blocks");
     }
-    PanelWriter writer(v, to);
-    multiply_blocks(t, writer);
+    if (v.family.dst == ElementType::bf16) {
+      decode_to_pairs(t, to);
+    } else {
+      PanelWriter writer(v, to);
+      multiply_blocks(t, writer);
+    }
     const Value step = panels == 1 ? stride : b.op(OpCode::imul, {stride, b.constant(panels)});
     return std::vector<Value>{b.op(OpCode::isub_sat, {n_left, b.constant(v.tile.n.fixed)}),
                               b.op(OpCode::iadd, {rhs, step}),

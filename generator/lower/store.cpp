@@ -221,7 +221,9 @@ class OutputWriter {
 }  // namespace
 
 void prefetch_outputs(const Tile1& t) {
-  if (t.v.knobs.prefetch == Prefetch::none || !t.v.tile.n.is_fixed()) return;
+  // A tile of so many rows would wait for their pointers.
+  const bool in_tiles = t.v.technique == Technique::tile;
+  if (t.v.knobs.prefetch == Prefetch::none || !t.v.tile.n.is_fixed() || in_tiles) return;
   for (const Value row : dst_rows(t)) {
     for (int64_t byte = 0; byte < t.v.tile.n.fixed * bits(t.v.family.dst) / 8; byte += cache_line) {
       t.b.op(OpCode::prefetch_write, {row}, {.offset = byte});

@@ -1,8 +1,8 @@
 // Technique `tile`: a tile of activations times one of weights goes to a tile of accumulators. The
 // table says what shapes these have; memory says how far apart their rows are. Tiles are stored to
 // memory of the kernel's own, from which vectors of sums are loaded for the outputs. Weights that
-// end in the middle of a tile are copied there first: behind them a panel need not have as many
-// bytes. So are those that share bytes, a group of k at a time, as bytes of their own.
+// end in the middle of a tile are copied there first, before zeros: behind them a panel need not
+// have as many bytes. So are those that share bytes, a group of k at a time, as bytes of their own.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,10 +23,22 @@ class TileDot : public Accumulation {
         weights_(tile_file(*v.isa, product_, 2)),
         down_(ratio(v.tile.m, sums_.rows)),
         across_(ratio(v.tile.n * 4, sums_.bytes)),
-        decode_(v) {}
+        tile_k_(activations_.bytes.fixed * 8 / bits(v.lhs.element)),
+        decode_(v) {
+    // A group for each piece of code that reads weights, so that what asks for others stands beside
+    // it, line by line: a row of copies, or a product.
+    const int64_t products = down_ * across_;
+    if (shares_bytes()) {
+      parts_ = tile_k_ / (v.rhs.order.kr * decode_.operands());
+    } else if (tile_k_ % products == 0) {
+      parts_ = products;
+    }
+  }
 
-  [[nodiscard]] int64_t group() const override { return activations_.bytes.fixed; }
-  /// Values of k of the weights behind the last whole tile: as many, or none.
+  [[nodiscard]] int64_t group() const override { return tile_k_ / parts_; }
+  /// Values of k of a tile.
+  [[nodiscard]] int64_t tile_k() const { return tile_k_; }
+  /// Weights may end behind so many values of k of a tile; 0: they fill all.
   [[nodiscard]] static int64_t rest(const Tile1& t) {
     const int64_t multiple = t.rhs.layout->k_multiple;
     return multiple < t.lhs.layout->k_multiple ? multiple : 0;
@@ -36,7 +48,7 @@ class TileDot : public Accumulation {
   void use(Value memory) { memory_ = memory; }
 
   void prepare(const Tile1& t) override {
-    const int64_t lhs_row = t.lhs.layout->order.kr;
+    const int64_t lhs_row = activations_.bytes.fixed;
     lhs_row_ = t.b.constant(lhs_row);
     if (shares_bytes() || rest(t) != 0) {
       const int64_t row = weights_.bytes.fixed;
@@ -59,15 +71,41 @@ class TileDot : public Accumulation {
 
   void step(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs, int64_t g,
             std::vector<Value>& tiles) override {
-    const int64_t k = g * group();
-    if (shares_bytes()) return multiply_copies(t, lhs, rhs, k, group(), tiles);
-    multiply(t, lhs, k, tiles, rhs_row_, [&](int64_t j) { return columns(t, rhs, j, k); });
+    const int64_t part = g % parts_;
+    const int64_t k = g / parts_ * tile_k_;
+    if (!shares_bytes()) {
+      return multiply_part(t, lhs, k, part, tiles, rhs_row_,
+                           [&](int64_t j) { return columns(t, rhs, j, k); });
+    }
+    const Length before = weights_.bytes * (part * decode_.operands());
+    for (int64_t j = 0; j < across_; ++j) {
+      Place to = place_of(k, j);
+      to.offset = to.offset + before;
+      copy(t, rhs, k + part * group(), group(), to, j);
+    }
+    if (part + 1 == parts_) multiply(t, lhs, k, tiles);
   }
 
-  /// The same of the last rest() values of k, at the cursors.
+  /// The same of the last values of k, at the cursors: `times` rest(), less than a tile.
   void step_rest(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs,
-                 std::vector<Value>& tiles) const {
-    multiply_copies(t, lhs, rhs, 0, rest(t), tiles);
+                 Value times, std::vector<Value>& tiles) {
+    for (int64_t j = 0; j < across_; ++j) fill_with_zeros(t, place_of(0, j));
+    std::vector<Value> inits = rhs;
+    inits.push_back(memory_);
+    const int64_t bytes = rest(t) / group_rows(t) * weights_.bytes.fixed;
+    t.b.loop("k_rest", times, inits, [&](const std::vector<Value>& p) {
+      const std::vector<Value> from(p.begin(), p.end() - 1);
+      for (int64_t j = 0; j < across_; ++j) {
+        copy(t, from, 0, rest(t), {p.back(), tile_bytes() * j}, j);
+      }
+      std::vector<Value> next;
+      for (const Value cursor : from) {
+        next.push_back(t.b.add(cursor, step_bytes(*t.rhs.layout, rest(t)), "rhs"));
+      }
+      next.push_back(t.b.add(p.back(), bytes, "copy"));
+      return next;
+    });
+    multiply(t, lhs, 0, tiles);
   }
 
   /// Of a row of outputs' sums.
@@ -76,7 +114,7 @@ class TileDot : public Accumulation {
   /// Memory for the sums of tiles side by side (before there are any, for tiles of weights: a place
   /// for each group of an iteration) ...
   [[nodiscard]] Value make_room(const Tile1& t) const {
-    int64_t copies = shares_bytes() ? t.v.knobs.unroll_k / group() : 0;
+    int64_t copies = shares_bytes() ? t.v.knobs.unroll_k / tile_k_ : 0;
     if (rest(t) != 0) copies = std::max<int64_t>(copies, 1);
     return t.b.scratch(std::max(sums_.rows.fixed * row_bytes(), copies * across_ * tile_bytes()),
                        false);
@@ -96,48 +134,62 @@ class TileDot : public Accumulation {
   [[nodiscard]] bool shares_bytes() const { return decode_.operands() > 1; }
   [[nodiscard]] int64_t tile_bytes() const { return weights_.rows.fixed * weights_.bytes.fixed; }
 
-  /// Copies `depth` values of k of the weights' tiles, from value k on after the cursors, and
-  /// multiplies by the copies. Zeros stand for the rows behind them.
-  void multiply_copies(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs,
-                       int64_t k, int64_t depth, std::vector<Value>& tiles) const {
-    const int64_t first = k / group() * across_ * tile_bytes();
-    const auto place = [&](int64_t j) { return Place{memory_, first + tile_bytes() * j}; };
-    const int64_t together = t.rhs.layout->order.kr * decode_.operands();
-    for (int64_t j = 0; j < across_; ++j) {
-      Place to = place(j);
-      const auto put = [&](Value row) {
-        t.b.op(OpCode::store, {to.pointer, row}, {.offset = to.offset});
-        to.offset = to.offset + weights_.bytes;
-      };
-      for (int64_t at = 0; at < depth; at += together) {
-        const Place from = columns(t, rhs, j, k + at);
-        const Value codes =
-            t.b.op(OpCode::load, {from.pointer}, {.offset = from.offset}, "codes", Role::operand);
-        for (const Value row : decode_(t, codes, j)) put(row);
-      }
-      if (depth == group()) continue;
-      const Value zero = t.b.op(OpCode::zero, {}, {}, "zero", Role::operand);
-      for (int64_t at = depth; at < group(); at += t.rhs.layout->order.kr) put(zero);
-    }
-    multiply(t, lhs, k, tiles, copied_row_, place);
+  /// Where the copy of a tile is whose weights begin with value k of an iteration.
+  [[nodiscard]] Place place_of(int64_t k, int64_t j) const {
+    return {memory_, (k / tile_k_ * across_ + j) * tile_bytes()};
   }
 
-  /// Activations from value k on after the cursors; `columns`: where the weights of a tile are.
-  template <typename Columns>
-  void multiply(const Tile1& t, const std::vector<Value>& lhs, int64_t k, std::vector<Value>& tiles,
-                Value row_bytes, const Columns& columns) const {
-    std::vector<Value> a;
-    for (int64_t i = 0; i < down_; ++i) {
-      const Length at = code_offset(*t.lhs.layout, i * sums_.rows.fixed, k);
-      a.push_back(load(t, activations_, {lhs.front(), at}, lhs_row_, fmt::format("a_{}", i)));
-    }
-    for (int64_t j = 0; j < across_; ++j) {
-      const Value b = load(t, weights_, columns(j), row_bytes, fmt::format("b_{}", j));
-      for (int64_t i = 0; i < down_; ++i) {
-        Value& tile = tiles[static_cast<size_t>(i * across_ + j)];
-        tile = t.b.op(product_, {tile, a[static_cast<size_t>(i)], b}, {},
-                      fmt::format("tile_{}_{}", i, j), Role::accumulator);
+  /// `depth` values of k of the `j`th tile of weights, from value k on after the cursors.
+  void copy(const Tile1& t, const std::vector<Value>& rhs, int64_t k, int64_t depth, Place to,
+            int64_t j) const {
+    const int64_t together = group_rows(t) * decode_.operands();
+    for (int64_t at = 0; at < depth; at += together) {
+      const Place from = columns(t, rhs, j, k + at);
+      const Value codes =
+          t.b.op(OpCode::load, {from.pointer}, {.offset = from.offset}, "codes", Role::operand);
+      for (const Value row : decode_(t, codes, j)) {
+        t.b.op(OpCode::store, {to.pointer, row}, {.offset = to.offset});
+        to.offset = to.offset + weights_.bytes;
       }
+    }
+  }
+
+  void fill_with_zeros(const Tile1& t, const Place& to) const {
+    const Value zero = t.b.op(OpCode::zero, {}, {}, "zero", Role::operand);
+    for (int64_t row = 0; row < weights_.rows.fixed; ++row) {
+      t.b.op(OpCode::store, {to.pointer, zero}, {.offset = to.offset + weights_.bytes * row});
+    }
+  }
+
+  /// Values of k of a row of a tile of weights.
+  [[nodiscard]] static int64_t group_rows(const Tile1& t) { return t.rhs.layout->order.kr; }
+
+  /// By copies of weights.
+  void multiply(const Tile1& t, const std::vector<Value>& lhs, int64_t k,
+                std::vector<Value>& tiles) {
+    for (int64_t part = 0; part < parts_; ++part) {
+      multiply_part(t, lhs, k, part, tiles, copied_row_, [&](int64_t j) { return place_of(k, j); });
+    }
+  }
+
+  /// One of the parts of all products, which take turns. Activations from value k on after the
+  /// cursors; `columns`: where the weights of a tile are.
+  template <typename Columns>
+  void multiply_part(const Tile1& t, const std::vector<Value>& lhs, int64_t k, int64_t part,
+                     std::vector<Value>& tiles, Value row_bytes, const Columns& columns) {
+    const int64_t products = down_ * across_;
+    for (int64_t at = products * part / parts_; at < products * (part + 1) / parts_; ++at) {
+      const int64_t i = at % down_, j = at / down_;
+      if (j == 0) {
+        const Length from = code_offset(*t.lhs.layout, i * sums_.rows.fixed, k);
+        a_.resize(static_cast<size_t>(down_));
+        a_[static_cast<size_t>(i)] =
+            load(t, activations_, {lhs.front(), from}, lhs_row_, fmt::format("a_{}", i));
+      }
+      if (i == 0) b_ = load(t, weights_, columns(j), row_bytes, fmt::format("b_{}", j));
+      Value& tile = tiles[static_cast<size_t>(i * across_ + j)];
+      tile = t.b.op(product_, {tile, a_[static_cast<size_t>(i)], b_}, {},
+                    fmt::format("tile_{}_{}", i, j), Role::accumulator);
     }
   }
 
@@ -160,7 +212,10 @@ class TileDot : public Accumulation {
   OpCode product_;
   const RegisterFile &sums_, &activations_, &weights_;
   int64_t down_, across_;  ///< tiles of sums
+  int64_t tile_k_, parts_ = 1;
   Decoder decode_;
+  std::vector<Value> a_;  ///< of the products at hand, activations of all rows ...
+  Value b_ = no_value;    ///< ... and weights of some columns
   Value memory_ = no_value;
   /// Bytes from row to row of a tile, of weights where they lie and in memory_.
   Value lhs_row_ = no_value, rhs_row_ = no_value, copied_row_ = no_value;
@@ -172,10 +227,11 @@ std::vector<Value> multiply_tiles(const Tile1& t, TileDot& how) {
   if (rest == 0) return multiply_all(t, how, {});
   const Value k = padded_k(t, *t.rhs.layout);
   const KState state = multiply_whole(t, how, {}, k);
-  const Value left = t.b.op(OpCode::iand_imm, {k}, {.imm = rest});
+  const Value left = t.b.op(OpCode::iand_imm, {k}, {.imm = how.tile_k() - 1});
   const Value times = t.b.op(OpCode::ishr, {left}, {.imm = std::countr_zero(uint64_t(rest))});
-  return t.b.loop("k_half", times, state.carried, [&](std::vector<Value> tiles) {
-    how.step_rest(t, state.lhs, state.rhs, tiles);
+  const Value once = t.b.op(OpCode::imin, {times, t.b.constant(1)});
+  return t.b.loop("k_part", once, state.carried, [&](std::vector<Value> tiles) {
+    how.step_rest(t, state.lhs, state.rhs, times, tiles);
     return tiles;
   });
 }

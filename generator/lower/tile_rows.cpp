@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "lower/output.h"
+#include "model/operand_contract.h"
 
 namespace tw {
 namespace {
@@ -12,7 +13,11 @@ namespace {
 class TileRows {
  public:
   TileRows(const Tile1& t, const TileSum& sum_of, const std::function<void(int64_t)>& begin)
-      : t_(t), b_(t.b), sum_of_(sum_of), begin_(begin) {
+      : t_(t),
+        b_(t.b),
+        sum_of_(sum_of),
+        begin_(begin),
+        has_starts_(start_factor(contract_of(t.v), *t.v.family.rhs, t.v.rhs.order.kr) != 0) {
     if (has_field(t.lhs, FieldKind::zero_points)) {
       column_sums_ = load_columns(t, field_pointers(t, t.rhs, FieldKind::sums), "colsum");
     }
@@ -88,11 +93,8 @@ class TileRows {
           by.row = {load_dup32(t_, place, "scale_row")};
           break;
         default:
-          if (column_zeros_.empty()) {
-            negated = negated_start(t_, place);
-          } else {
-            row_sum = negated_row(t_, place, of_zero, minus_k_);
-          }
+          if (has_starts_) negated = negated_start(t_, place);
+          if (!column_zeros_.empty()) row_sum = negated_row(t_, place, of_zero, minus_k_);
       }
     }
     for (int64_t j = 0; j < t_.vectors(); ++j) {
@@ -116,6 +118,7 @@ class TileRows {
   const std::function<void(int64_t)>& begin_;
   std::vector<Value> column_sums_, column_zeros_, scales_, predicates_, bias_;
   Value minus_k_ = no_value;
+  bool has_starts_;                                  ///< accumulators begin with sums of codes
   std::vector<std::pair<FieldKind, Value>> fields_;  ///< of rows, 4 bytes each
   std::optional<OutputStage> output_;
 };

@@ -7,6 +7,14 @@
 
 namespace tw {
 
+Value worth_table(const Tile1& t, const std::array<uint8_t, 16>& worths) {
+  const Value bytes = join_table(t.b, splat_table(t.b, worths, "worth"), "worth");
+  const Value first =
+      t.b.op(OpCode::segment, {bytes}, {.imm = 0, .bytes = 16}, "worth", Role::mask);
+  const Value wide = t.b.op(OpCode::widen_8_32, {first}, {}, "worth", Role::mask);
+  return t.b.op(OpCode::cvt_i32_f32, {wide}, {}, "worth", Role::mask);
+}
+
 Weights::Weights(const Layout& rhs) : rhs_(rhs), group_(depth_codes(rhs) * rhs.order.distance) {}
 
 void Weights::prepare(const Tile1& t) {
@@ -24,11 +32,7 @@ void Weights::prepare_table(const Tile1& t) {
   for (int i = 0; i < 16; ++i) {
     worth[static_cast<size_t>(i)] = static_cast<uint8_t>((i ^ lowest) - sign);
   }
-  const Value bytes = join_table(t.b, splat_table(t.b, worth, "worth"), "worth");
-  const Value first =
-      t.b.op(OpCode::segment, {bytes}, {.imm = 0, .bytes = 16}, "worth", Role::mask);
-  const Value wide = t.b.op(OpCode::widen_8_32, {first}, {}, "worth", Role::mask);
-  table_ = t.b.op(OpCode::cvt_i32_f32, {wide}, {}, "worth", Role::mask);
+  table_ = worth_table(t, worth);
 }
 
 void Weights::begin_block(const Tile1& t, const std::vector<Value>& rhs) {

@@ -2,6 +2,7 @@
 //   w = (float(code) - zero point) * scale
 #pragma once
 
+#include <array>
 #include <map>
 #include <string>
 #include <tuple>
@@ -10,6 +11,12 @@
 #include "lower/tile.h"
 
 namespace tw {
+
+/// Floats of 16 signed bytes, one for each lane of a vector, as look_up_32 takes them.
+Value worth_table(const Tile1& t, const std::array<uint8_t, 16>& worths);
+
+/// A tile's panels as pairs of bf16, from `to` on. decode_pairs.cpp
+void decode_to_pairs(const Tile1& t, Value to);
 
 /// A vector of weights of one k as f32. Where they are codes, a lane holds several bytes of its
 /// column: one code goes to the top of the lane, and back with its sign; or to the bottom, and a

@@ -201,20 +201,14 @@ Layout rhs_layout(const Format& lhs, const Format& format, const OperandContract
 }
 
 /// A row of a tile of activations holds many groups of k, and their k ends where one does. That of
-/// weights ends where it does for vectors: kernels see to the last half of a tile.
+/// weights ends where it does for vectors: kernels see to what is left of a tile.
 void fill_tiles(LayoutPair& layouts, const Isa& isa, const OperandContract& wants) {
   const Length row = tile_file(isa, wants.code(), 1).bytes;
   if (!row.is_fixed() || !isa.tile_rows().is_fixed() || !isa.tile_columns().is_fixed()) {
     throw std::invalid_argument(fmt::format(
         "technique tile is not possible on {}: its tiles have no fixed shape", isa.name));
   }
-  const auto depth = static_cast<int>(row.fixed);
-  if (depth > 2 * layouts.rhs.k_multiple) {
-    throw std::invalid_argument(
-        fmt::format("technique tile is not possible on {}: its tiles hold {} values of k, at most "
-                    "{} do",
-                    isa.name, depth, 2 * layouts.rhs.k_multiple));
-  }
+  const auto depth = static_cast<int>(row.fixed) * 8 / bits(layouts.lhs.element);
   layouts.lhs.order.kr = depth;
   layouts.lhs.k_multiple = std::max(layouts.lhs.k_multiple, depth);
 }
@@ -427,6 +421,7 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
     LayoutPair layouts = {float_layout(Side::lhs, lhs, lhs, of_lhs),
                           is_float(rhs) ? float_layout(Side::rhs, rhs, lhs, panels)
                                         : rhs_layout(lhs, rhs, contract, panels, block)};
+    if (contract.contraction == Contraction::tile_dot) fill_tiles(layouts, isa, contract);
     if (!own) set_block_fields(lhs, rhs, layouts);
     return layouts;
   }

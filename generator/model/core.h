@@ -33,6 +33,14 @@ struct Cpus {
   std::vector<std::string> features;  ///< that they must have, by the runtime's names
 };
 
+/// Beside some work a core's clock is lower than `CoreModel::ghz`.
+struct SlowClock {
+  double ghz = 0;                    ///< 0: it never is
+  int vector_bytes = 0;              ///< of the vectors that are multiplied and loaded
+  double multiplies = 0, loads = 0;  ///< at least so many a cycle, and so many loads for each
+  std::vector<std::string> classes;  ///< or any instruction of these
+};
+
 struct CoreModel {
   std::string name;
   Cpus cpus;
@@ -52,6 +60,7 @@ struct CoreModel {
   PortUse queue;
   std::unordered_map<std::string, IssueClass> classes;
   double ghz = 0;  ///< typical clock, 0: unknown
+  SlowClock slow_clock;
 };
 
 }  // namespace tw

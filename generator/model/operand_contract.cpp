@@ -59,6 +59,10 @@ static const std::vector<OperandContract>& contracts() {
       {mmla, own, i2, any_scales, {{OpCode::mmla_s8s8}, {OpCode::dup, 32}}, {8}, two, lanes,
        depth, true, true, i8, Contraction::mmla},
 
+      // A tile has bytes: codes become such in memory, the operands of dot4_u8s8.
+      {tile, own, i2, column_scales, {{OpCode::tile_dot4_s8u8}, {OpCode::tile_load}, {OpCode::tile_store}},
+       {4}, tile_rows, tile_columns, depth, true, true, i8, Contraction::tile_dot},
+
       // Sums in accumulator tiles, which products of pairs start.
       {outer, own, i2, block_scales, {{OpCode::outer_s8s8}, {OpCode::outer_s16s16}, {OpCode::shr, 8}}, {4}, tile_rows,
        two_lanes, depth, true, true, i8, Contraction::outer},
@@ -200,6 +204,8 @@ static const std::vector<OperandContract>& contracts() {
        none, false, false, bf16, Contraction::mmla},
       {mmla, kleidiai, bf16, any_scales, {{OpCode::mmla_bf16_odd}}, {4}, two, lanes,
        none, false, false, bf16, Contraction::mmla},
+      {tile, own, bf16, any_scales, {{OpCode::tile_dot2_bf16}, {OpCode::tile_load}, {OpCode::tile_store}},
+       {2}, tile_rows, tile_columns, none, false, false, bf16, Contraction::tile_dot},
       {outer, own, bf16, any_scales, {{OpCode::outer_bf16_odd}}, {2}, tile_rows, two_lanes,
        none, false, false, bf16, Contraction::outer},
       {outer, kleidiai, bf16, any_scales, {{OpCode::outer_bf16_odd}}, {2}, tile_rows, two_lanes,

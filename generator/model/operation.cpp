@@ -35,6 +35,7 @@ constexpr OperandType operand_types[] = {
     {"tile_f32", Kind::tile, Element::f32, 4},
     {"tile_s8", Kind::tile, Element::s8, 1},
     {"tile_u8", Kind::tile, Element::u8, 1},
+    {"tile_bf16", Kind::tile, Element::bf16, 2},
 };
 
 constexpr const OperandType* operand_type(std::string_view word) {

@@ -105,13 +105,17 @@ void check_output(const Format& lhs, ElementType dst, bool accumulate, const Isa
 namespace {
 
 std::string text_of(const Variant& v, const std::string& blocks) {
-  std::string packed;
-  if (!is_unpacked(v.lhs)) packed = fmt::format("p{}x{}", to_string(v.lhs.panel), v.lhs.order.kr);
   const Family& family = v.family;
-  std::string text = fmt::format(
-      "{}_{}{}_{}p{}x{}_{}x{}_{}", operation_name(family.dst, family.accumulate, family.operation),
-      family.lhs->name, packed, family.rhs->name, to_string(v.rhs.panel), v.rhs.order.kr,
-      to_string(v.tile.m), to_string(v.tile.n), v.isa->name);
+  std::string lhs(family.lhs->name);
+  if (family.operation == Operation::decode) {  // which has none
+    lhs = output_name(family.dst);
+  } else if (!is_unpacked(v.lhs)) {
+    lhs += fmt::format("p{}x{}", to_string(v.lhs.panel), v.lhs.order.kr);
+  }
+  std::string text = fmt::format("{}_{}_{}p{}x{}_{}x{}_{}",
+                                 operation_name(family.dst, family.accumulate, family.operation),
+                                 lhs, family.rhs->name, to_string(v.rhs.panel), v.rhs.order.kr,
+                                 to_string(v.tile.m), to_string(v.tile.n), v.isa->name);
   // The table says what its kernels' names leave out, so that a row more renames none of them.
   const bool floats = is_float(*family.rhs);
   const bool usual_for_all = !floats || v.isa->usual_technique == Technique::outer;

@@ -75,6 +75,13 @@ std::string missing_class(const CoreModel& core, const Isa& isa) {
   return "";
 }
 
+double clock_share(const CoreModel& core, double multiplies, double loads) {
+  const SlowClock& slow = core.slow_clock;
+  const bool is_slow =
+      slow.ghz != 0 && multiplies >= slow.multiplies && loads >= slow.loads * multiplies;
+  return is_slow ? slow.ghz / core.ghz : 1;
+}
+
 std::vector<IssueClass> loop_control(const Isa& isa, const CoreModel& core) {
   std::vector<IssueClass> classes;
   for (size_t i = 0; i < isa.rules.loop_end.size(); ++i) {

@@ -17,6 +17,10 @@ std::string missing_class(const CoreModel& core, const Isa& isa);
 /// Of the instructions that end a loop: AssemblyRules::loop_end, a line each.
 std::vector<IssueClass> loop_control(const Isa& isa, const CoreModel& core);
 
+/// What of its usual clock a core keeps that multiplies so many vectors a cycle, as wide as its
+/// table says, and loads so many beside them.
+double clock_share(const CoreModel& core, double multiplies, double loads);
+
 /// Cycles from argument `arg` of `op` to its result `result`: what comes with a memory operand
 /// waits for the load, the rest does not; a pointer's step takes one cycle.
 int latency(const Isa& isa, const CoreModel& core, const Op& op, size_t arg, size_t result);

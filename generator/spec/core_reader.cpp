@@ -89,6 +89,25 @@ void read_machines(const YamlNode& root, CoreModel& core) {
   }
 }
 
+SlowClock read_slow_clock(const YamlNode& node, double ghz) {
+  node.expect_keys({"ghz", "vector_bytes", "multiplies", "loads", "classes"});
+  SlowClock clock;
+  clock.ghz = node.at("ghz").number();
+  if (clock.ghz <= 0 || clock.ghz >= ghz) {
+    node.at("ghz").fail("a slow clock's 'ghz' is above 0 and below the core's");
+  }
+  clock.vector_bytes = read_small(node.at("vector_bytes"));
+  const auto positive = [&](const char* key) {
+    const YamlNode& value = node.at(key);
+    if (value.number() <= 0) value.fail(fmt::format("'{}' must be above 0", key));
+    return value.number();
+  };
+  clock.multiplies = positive("multiplies");
+  clock.loads = positive("loads");
+  if (const YamlNode* classes = node.find("classes")) clock.classes = classes->texts();
+  return clock;
+}
+
 CoreModel read_model(const std::filesystem::path& folder, const std::string& name,
                      std::vector<std::string> extended_by);
 
@@ -108,7 +127,7 @@ CoreModel read_model(const std::filesystem::path& folder, const std::string& nam
                      std::vector<std::string> extended_by) {
   const YamlNode root = read_yaml(folder / (name + ".yaml"));
   root.expect_keys({"core", "extends", "width", "in_order", "vector_bytes", "ports", "window",
-                    "queue", "ghz", "classes", "cpus", "l2_bytes", "stream_prefetch",
+                    "queue", "ghz", "slow_clock", "classes", "cpus", "l2_bytes", "stream_prefetch",
                     "row_panels"});
   const YamlNode& core_node = root.at("core");
   if (core_node.text() != name) {
@@ -136,6 +155,9 @@ CoreModel read_model(const std::filesystem::path& folder, const std::string& nam
     core.queue = read_use(root.at("queue"), core);
   }
   if (const YamlNode* ghz = root.find("ghz")) core.ghz = ghz->number();
+  if (const YamlNode* slow = root.find("slow_clock")) {
+    core.slow_clock = read_slow_clock(*slow, core.ghz);
+  }
   if (const YamlNode* classes = root.find("classes")) {
     for (const YamlNode::Entry& entry : classes->entries()) {
       core.classes[entry.key] = read_class(entry.value, core);

@@ -8,6 +8,9 @@
 //   window: 320                       # out of order: micro-operations under way; optional
 //   queue: 64 * v0 v1                 # and how many of them wait for these ports
 //   ghz: 2.8
+//   # The clock where so many vectors are multiplied a cycle, with so many loads for each, or where
+//   # instructions of some classes run; optional.
+//   slow_clock: {ghz: 2.5, vector_bytes: 64, multiplies: 1.2, loads: 0.4, classes: [dot.tile]}
 //   cpus: {maker: AMD, family: 26, features: [avx512f]}  # x86: who has such cores; not inherited
 //   l2_bytes: 1048576                 # where a machine does not say
 //   stream_prefetch: 8192             # bytes ahead of kernels that wait for weights; 0: none

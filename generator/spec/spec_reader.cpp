@@ -73,10 +73,10 @@ Family read_family(const YamlNode& root) {
   // Sums of codes are of values that no generated packer is told.
   const bool packs_weights = !attention && !decodes && !takes_table(*family.rhs);
   packs_weights ? rhs.expect_keys({"format", "from"}) : rhs.expect_keys({"format"});
-  const bool alone = depthwise || attention || is_static(*family.lhs);
+  const bool alone = depthwise || attention || decodes || is_static(*family.lhs);
   alone ? lhs.expect_keys({"format"}) : lhs.expect_keys({"format", "from"});
   const bool as_they_are = !family.lhs->quantized_on_the_fly && lhs.find("from") == nullptr;
-  if (!depthwise && !attention) {  // whose rows nothing packs
+  if (!depthwise && !attention && !decodes) {  // whose rows nothing packs
     family.lhs_from =
         as_they_are ? std::vector{family.lhs->element} : read_activations(lhs.at("from"), family);
   }

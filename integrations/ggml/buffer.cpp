@@ -25,7 +25,7 @@ const Packing& packing_in(const Tensor* tensor) {
 const char* kernel_name(const Packing& packing, size_t m) {
   tw_segment segments[TW_MAX_SEGMENTS];
   size_t count = 0;
-  tw_plan_segments(packing.plan.get(), m, segments, &count);
+  tw_plan_segments(plan_for(packing, m, true), m, segments, &count);
   return count == 0 ? "none" : segments[0].kernel->name;
 }
 

@@ -72,7 +72,7 @@ static_assert(sizeof(void*) != 8 || sizeof(Tensor) == 336);
 
 /// To how few bits an operation may round what it multiplies (ggml_prec_set_src); hosts before ggml
 /// 0.24 never ask. Smaller numbers are more bits.
-enum Precision { precision_any = 0, precision_q8 = 30 };
+enum Precision { precision_any = 0, precision_bf16 = 15, precision_q8 = 30 };
 /// Of the input, src[1], in op_params of MUL_MAT and MUL_MAT_ID.
 inline constexpr size_t kInputPrecision = 3;
 

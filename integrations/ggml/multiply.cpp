@@ -78,7 +78,7 @@ void pack_slice(Job& job, const Product& product, size_t slice) {
   source.data = static_cast<const float*>(at(job, product.input));
   source.data_bytes = span_of(product.rows, product.input_stride, packing.k);
   source.stride = product.input_stride;
-  check(job, tw_pack_lhs(packing.plan.get(), product.rows, &source, target(job, product.lhs),
+  check(job, tw_pack_lhs(product.plan, product.rows, &source, target(job, product.lhs),
                          product.lhs_bytes, slice));
 }
 
@@ -96,14 +96,22 @@ void run_slice(Job& job, const Product& product, size_t slice) {
   args.dst = static_cast<float*>(target(job, product.output));
   args.dst_bytes = span_of(product.rows, product.output_stride, packing.n);
   args.dst_stride = product.output_stride;
-  check(job, tw_run(packing.plan.get(), &args, slice));
+  // What weights become there, nobody else wants to know.
+  thread_local Scratch own;
+  size_t wanted = 0;
+  tw_status status = tw_scratch_bytes(product.plan, product.rows, &wanted);
+  if (status == TW_OK) own.grow(wanted);
+  args.scratch = own.memory.get();
+  args.scratch_bytes = own.bytes;
+  if (status == TW_OK) status = tw_run(product.plan, &args, slice);
+  check(job, status);
 }
 
 void set_phases(Job& job) {
   copy_rows(job, job.gather, job.work.gather);
   copy_rows(job, job.scatter, job.work.scatter);
   for (const Product& product : job.work.products) {
-    const tw_plan* plan = product.packing->plan.get();
+    const tw_plan* plan = product.plan;
     add_slices(job.pack, product.packs_lhs ? tilewright::lhs_slices(plan, product.rows) : 0);
     add_slices(job.run, tilewright::run_slices(plan, product.rows));
   }

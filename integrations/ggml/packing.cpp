@@ -20,22 +20,24 @@ namespace tw::ggml {
 namespace {
 
 constexpr WeightType kTypes[] = {
-    {type_f32, "f32", "matmul_clamp_f32_f32_f32p", 0, 4, TW_NXK, "nxk"},
-    {type_f16, "f16", "matmul_clamp_f32_f32_f16p", 0, 2, TW_NXK, "nxk"},
-    {type_bf16, "bf16", "matmul_clamp_f32_f32_bf16p", 0, 2, TW_NXK, "nxk"},
-    {type_q4_0, "q4_0", "matmul_clamp_f32_qsi8d32p_qsi4c32p", 32, 18, TW_Q4_0, "q4_0"},
-    {type_q4_1, "q4_1", "matmul_clamp_f32_qsi8d32p_qmi4c32p", 32, 20, TW_Q4_1, "q4_1"},
-    {type_q5_0, "q5_0", "matmul_clamp_f32_qsi8d32p_qsi5c32p", 32, 22, TW_Q5_0, "q5_0"},
-    {type_q5_1, "q5_1", "matmul_clamp_f32_qsi8d32p_qmi5c32p", 32, 24, TW_Q5_1, "q5_1"},
-    {type_q8_0, "q8_0", "matmul_clamp_f32_qsi8d32p_qsi8c32p", 32, 34, TW_Q8_0, "q8_0"},
-    {type_q2_k, "q2_k", "matmul_clamp_f32_qsi8d32p_qmi2k16p", 256, 84, TW_Q2_K, "q2_k"},
-    {type_q3_k, "q3_k", "matmul_clamp_f32_qsi8d32p_qsi3k16p", 256, 110, TW_Q3_K, "q3_k"},
-    {type_q4_k, "q4_k", "matmul_clamp_f32_qsi8d32p_qmi4k32p", 256, 144, TW_Q4_K, "q4_k"},
-    {type_q5_k, "q5_k", "matmul_clamp_f32_qsi8d32p_qmi5k32p", 256, 176, TW_Q5_K, "q5_k"},
-    {type_q6_k, "q6_k", "matmul_clamp_f32_qsi8d32p_qsi6k16p", 256, 210, TW_Q6_K, "q6_k"},
-    {type_iq4_nl, "iq4_nl", "matmul_clamp_f32_qsi8d32p_qnl4c32p", 32, 18, TW_IQ4_NL, "iq4_nl"},
-    {type_iq4_xs, "iq4_xs", "matmul_clamp_f32_qsi8d32p_qnl4k32p", 256, 136, TW_IQ4_XS, "iq4_xs"},
-    {type_mxfp4, "mxfp4", "matmul_clamp_f32_qsi8d32p_qmx4c32p", 32, 17, TW_MXFP4, "mxfp4"},
+    {type_f32, "f32", "matmul_clamp_f32_f32_f32p", 0, 4, TW_NXK, "nxk", false},
+    {type_f16, "f16", "matmul_clamp_f32_f32_f16p", 0, 2, TW_NXK, "nxk", false},
+    {type_bf16, "bf16", "matmul_clamp_f32_f32_bf16p", 0, 2, TW_NXK, "nxk", true},
+    {type_q4_0, "q4_0", "matmul_clamp_f32_qsi8d32p_qsi4c32p", 32, 18, TW_Q4_0, "q4_0", true},
+    {type_q4_1, "q4_1", "matmul_clamp_f32_qsi8d32p_qmi4c32p", 32, 20, TW_Q4_1, "q4_1", true},
+    {type_q5_0, "q5_0", "matmul_clamp_f32_qsi8d32p_qsi5c32p", 32, 22, TW_Q5_0, "q5_0", true},
+    {type_q5_1, "q5_1", "matmul_clamp_f32_qsi8d32p_qmi5c32p", 32, 24, TW_Q5_1, "q5_1", true},
+    {type_q8_0, "q8_0", "matmul_clamp_f32_qsi8d32p_qsi8c32p", 32, 34, TW_Q8_0, "q8_0", true},
+    {type_q2_k, "q2_k", "matmul_clamp_f32_qsi8d32p_qmi2k16p", 256, 84, TW_Q2_K, "q2_k", true},
+    {type_q3_k, "q3_k", "matmul_clamp_f32_qsi8d32p_qsi3k16p", 256, 110, TW_Q3_K, "q3_k", true},
+    {type_q4_k, "q4_k", "matmul_clamp_f32_qsi8d32p_qmi4k32p", 256, 144, TW_Q4_K, "q4_k", true},
+    {type_q5_k, "q5_k", "matmul_clamp_f32_qsi8d32p_qmi5k32p", 256, 176, TW_Q5_K, "q5_k", true},
+    {type_q6_k, "q6_k", "matmul_clamp_f32_qsi8d32p_qsi6k16p", 256, 210, TW_Q6_K, "q6_k", true},
+    {type_iq4_nl, "iq4_nl", "matmul_clamp_f32_qsi8d32p_qnl4c32p", 32, 18, TW_IQ4_NL, "iq4_nl",
+     true},
+    {type_iq4_xs, "iq4_xs", "matmul_clamp_f32_qsi8d32p_qnl4k32p", 256, 136, TW_IQ4_XS, "iq4_xs",
+     true},
+    {type_mxfp4, "mxfp4", "matmul_clamp_f32_qsi8d32p_qmx4c32p", 32, 17, TW_MXFP4, "mxfp4", true},
 };
 
 /// A vectorized one if there is one.
@@ -69,6 +71,21 @@ bool make_plan(Packing& packing) {
   return status == TW_OK;
 }
 
+/// f16 loses three of its bits: only if somebody wants that.
+void make_rounded_plan(Packing& packing) {
+  const WeightType& type = *packing.type;
+  const bool allowed =
+      type.rounds_well || (type.number == type_f16 && is_set("TILEWRIGHT_BF16", "1"));
+  if (!allowed || is_set("TILEWRIGHT_BF16", "0")) return;
+  auto matmul = tilewright::sized<tw_matmul>();
+  matmul.family = "matmul_clamp_f32_bf16p_bf16p";
+  matmul.n = packing.n;
+  matmul.k = packing.k;
+  matmul.rhs_layout = tw_plan_rhs_layout(packing.plan.get())->id;
+  tw_plan* plan = nullptr;  // most machines have none
+  if (tw_plan_create(&this_device(), &matmul, &plan) == TW_OK) packing.rounded.reset(plan);
+}
+
 void set_sizes(Packing& packing) {
   const tw_layout& layout = *tw_plan_rhs_layout(packing.plan.get());
   packing.vector_bytes = vector_bytes_of(layout);
@@ -87,6 +104,7 @@ std::unique_ptr<Packing> make_packing(const WeightType& type, size_t n, size_t k
   packing->packer = find_packer(*tw_plan_rhs_layout(packing->plan.get()), type.source);
   if (packing->packer == nullptr) return nullptr;
   set_sizes(*packing);
+  make_rounded_plan(*packing);
   return packing;
 }
 
@@ -119,6 +137,13 @@ const Packing* find_packing(const WeightType& type, size_t n, size_t k) {
   const auto [at, is_new] = known.try_emplace({type.number, n, k});
   if (is_new) at->second = make_packing(type, n, k);
   return at->second.get();
+}
+
+const tw_plan* plan_for(const Packing& packing, size_t rows, bool rounds) {
+  const tw_plan* plan = packing.plan.get();
+  const tw_plan* rounded = packing.rounded.get();
+  if (!rounds || rounded == nullptr) return plan;
+  return tw_plan_cycles(rounded, rows) < tw_plan_cycles(plan, rows) ? rounded : plan;
 }
 
 bool is_worth_it(const Packing& packing) {

@@ -19,6 +19,9 @@ struct WeightType {
   size_t block_bytes;  ///< of one value where there are no blocks
   tw_rhs_order order;
   const char* source;  ///< the order, as registry rows of packers name it
+  /// Whether products of bf16 lose less than ggml's own arithmetic, which rounds activations to 8
+  /// bits, or to bf16.
+  bool rounds_well;
 };
 const WeightType* weight_type(int32_t number);  ///< null: not ours
 
@@ -33,6 +36,8 @@ struct Packing {
   const WeightType* type = nullptr;
   size_t n = 0, k = 0;
   std::unique_ptr<tw_plan, FreePlan> plan;
+  /// Of products of bf16, by the same packed weights; null: there are none, or they lose too much.
+  std::unique_ptr<tw_plan, FreePlan> rounded;
   const tw_packer* packer = nullptr;
   size_t vector_bytes = 0;  ///< of the machine, for layouts that depend on them
   size_t panel = 0;         ///< rows
@@ -43,6 +48,9 @@ inline constexpr size_t kAlignment = 64;
 
 /// Kept for the life of the process. Null when nothing here runs such weights.
 const Packing* find_packing(const WeightType& type, size_t n, size_t k);
+
+/// Of the two plans the one that is faster for so many rows. `rounds`: activations may be of bf16.
+const tw_plan* plan_for(const Packing& packing, size_t rows, bool rounds);
 
 /// Whether we would be faster than ggml: there are kernels for this CPU, and there is enough to do.
 bool is_worth_it(const Packing& packing);

@@ -54,7 +54,7 @@ void copy_input(Work& work, const Tensor& input, Place from, Place to) {
 /// Those that read the same rows in the same layout share one packed copy.
 void add_product(Work& work, Product product) {
   if (product.rows == 0) return;
-  const tw_plan* plan = product.packing->plan.get();
+  const tw_plan* plan = product.plan;
   if (tw_lhs_bytes(plan, product.rows, &product.lhs_bytes) != TW_OK) throw std::bad_alloc();
   if (product.lhs_bytes != 0) {
     if (tw_lhs_id(plan, product.rows, &product.lhs_id) != TW_OK) throw std::bad_alloc();
@@ -81,6 +81,12 @@ Place packed_weights(Work& work, const Tensor& weights, const Packing& packing) 
 const Packing& packing_for(const Tensor& weights) {
   if (weights.extra != nullptr) return *static_cast<const Packing*>(weights.extra);
   return *packing_of(weights);
+}
+
+/// Whether activations may be.
+bool rounds_to_bf16(const Tensor& output) {
+  const int32_t asked = output.op_params[kInputPrecision];
+  return asked == precision_any || asked >= precision_bf16;
 }
 
 /// Batches lie one behind the other as if they were rows.
@@ -116,6 +122,7 @@ void plan_mul_mat(Work& work, const Node& node) {
       product.packing = &packing;
       product.weights = further(packed, matrix * packing.bytes);
       product.rows = extent(input, 1) * (merge ? extent(input, 2) * extent(input, 3) : 1);
+      product.plan = plan_for(packing, product.rows, rounds_to_bf16(output));
       product.output = place_in(output, 0, i2, i3);
       product.output_stride = output.nb[1];
       set_input(work, input, place_in(input, 0, i2, i3), product);
@@ -183,6 +190,7 @@ void plan_mul_mat_id(Planner& planner, const Node& node) {
     product.packing = &packing;
     product.weights = further(packed, expert * packing.bytes);
     product.rows = routes.size();
+    product.plan = plan_for(packing, product.rows, rounds_to_bf16(output));
     product.input_stride = extent(input, 0) * sizeof(float);
     product.input =
         is_gathered(input, routes) ? routing.inputs[expert] : input_of(input, routes[0]);

@@ -23,6 +23,7 @@ struct Copy {
 
 struct Product {
   const Packing* packing;
+  const tw_plan* plan;  ///< one of its
   Place weights;
   size_t rows;
   Place input;

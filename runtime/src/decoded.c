@@ -2,19 +2,24 @@
  * tile of rows is made once then, and tiles are those of floats. A panel goes through k in blocks
  * whose floats stay in a cache; outputs collect the sums, as in deep.c. What is rounded when
  * depends on the numbers of rows, columns and k and on the device, never on how many threads there
- * are. */
+ * are.
+ *
+ * Kernels of the plan's own family read codes, and many rows are decoded where that is faster; or
+ * they are of floats alone, and the plan's layout is the decoder's. */
 #include <math.h>
 
 #include "internal.h"
 
 enum {
-  K_STEP = 64,         /* values of k: a multiple of what panels of floats are read in */
+  K_STEP = 64,         /* values of k: a multiple of what panels of floats, and rows, are read in */
   SMALL_L1 = 32 * 1024 /* bytes, where the device does not say */
 };
 
-static bool is_decoder(const tw_plan* plan, const tw_kernel* decoder) {
-  return decoder->rhs->id == plan->rhs->id && decoder->tile_n % plan->rhs_panel == 0 &&
-         decoder->tile_n <= TW_BIAS_COLUMNS && tw_runnable_kernel(decoder, &plan->device);
+static bool is_decoder(const tw_kernel* decoder, uint64_t layout, const tw_device* device) {
+  const size_t panel = decoder->rhs->panel;
+  return decoder->rhs->id == layout && panel != 0 && decoder->tile_n % panel == 0 &&
+         decoder->tile_n <= TW_BIAS_COLUMNS && !decoder->rhs->scales_apart &&
+         tw_keeps_bias(decoder->rhs) && tw_runnable_kernel(decoder, device);
 }
 
 /* Columns of a panel of floats: one or more of codes. */
@@ -22,35 +27,61 @@ static size_t columns_of(const tw_plan* plan) {
   return plan->decoding.decoder->tile_n;
 }
 
-/* Reads the caller's rows, and panels as a decoder writes them. */
-static bool reads_decoded(const tw_plan* plan, const tw_kernel* kernel) {
+static bool is_axis(const tw_axis* axis, tw_dim dim, int extent, int stride) {
+  return axis->dim == dim && axis->step.fixed == 1 && axis->stride.fixed == stride &&
+         (extent == 0 || axis->extent.fixed == extent);
+}
+
+/* Two values of k of a column, then those of the next one. */
+static bool holds_pairs(const tw_layout* rhs) {
+  const tw_field* data = &rhs->axes->data;
+  bool pairs = false, columns = false;
+  for (size_t i = 0; i < data->axis_count; ++i) {
+    pairs |= is_axis(&data->axes[i], TW_DIM_K, 2, 16);
+    columns |= is_axis(&data->axes[i], TW_DIM_N, 0, 32);
+  }
+  return pairs && columns;
+}
+
+/* Panels as a decoder writes them. */
+static bool reads_decoded(const tw_kernel* decoder, const tw_kernel* kernel,
+                          const tw_device* device) {
   const tw_layout* rhs = kernel->rhs;
-  return rhs != NULL && kernel->lhs != NULL && rhs->type == TW_F32 && tw_is_float(rhs) &&
-         rhs->panel == columns_of(plan) && rhs->panel_scalable == 0 && rhs->k_multiple == 1 &&
-         tw_keeps_bias(rhs) && tw_reads_rows(kernel, plan->lhs_type) &&
-         kernel->dst == plan->dst_type && !kernel->accumulate &&
-         tw_runnable_kernel(kernel, &plan->device);
+  if (rhs == NULL || kernel->lhs == NULL || rhs->type != decoder->dst || !tw_is_float(rhs) ||
+      rhs->panel != decoder->tile_n || rhs->panel_scalable != 0 || !tw_keeps_bias(rhs)) {
+    return false;
+  }
+  const bool as_written = rhs->type == TW_F32 ? rhs->k_multiple == 1 : holds_pairs(rhs);
+  const bool can_be_cut = K_STEP % kernel->lhs->k_multiple == 0 && kernel->lhs->per_row_bytes == 0;
+  return as_written && can_be_cut && !kernel->accumulate && tw_runnable_kernel(kernel, device);
 }
 
 /* All tiles are one panel wide, and all sums can be added to. */
+static bool make_choice(const tw_plan* plan, const tw_kernel* kernel, tw_choice* choice) {
+  return kernel->dst == plan->dst_type && tw_make_choice(plan, kernel, choice) &&
+         choice->tile_n == columns_of(plan) && choice->adding != NULL;
+}
+
+/* Those that read the caller's rows. */
 static void add_kernels(const tw_plan* plan, tw_split* split) {
   for (size_t i = 0; i < plan->registry.kernel_count; ++i) {
     const tw_kernel* kernel = &plan->registry.kernels[i];
     tw_choice choice;
-    if (!reads_decoded(plan, kernel) || !tw_make_choice(plan, kernel, &choice)) continue;
-    const bool fits = choice.tile_n == columns_of(plan) && choice.adding != NULL;
-    if (fits) tw_add_choice(plan, split, &choice);
+    if (reads_decoded(plan->decoding.decoder, kernel, &plan->device) &&
+        tw_reads_rows(kernel, plan->lhs_type) && make_choice(plan, kernel, &choice)) {
+      tw_add_choice(plan, split, &choice);
+    }
   }
 }
 
 static size_t value_bytes(const tw_plan* plan) {
-  return columns_of(plan) * sizeof(float);
+  return columns_of(plan) * tw_type_bytes(plan->decoding.decoder->dst);
 }
 
 /* Floats of a panel fill two thirds of L1: writing them to L2 takes longer than making them. */
 static size_t k_block_of(const tw_plan* plan) {
   const size_t block = plan->rhs->block;
-  const size_t unit = block % K_STEP == 0 ? block : K_STEP;
+  const size_t unit = block != 0 && block % K_STEP == 0 ? block : K_STEP;
   const size_t l1 = plan->device.l1_bytes != 0 ? plan->device.l1_bytes : SMALL_L1;
   size_t k = l1 / 3 * 2 / value_bytes(plan) / unit * unit;
   if (k == 0) k = unit;
@@ -62,12 +93,12 @@ void tw_choose_decoding(tw_plan* plan, const tw_matmul* matmul, double segment_c
   memset(decoding, 0, sizeof *decoding);
   const tw_layout* rhs = plan->rhs;
   if (matmul->kernel != NULL || matmul->accumulate || plan->taps != 0 || !plan->lhs_unpacked ||
-      plan->dst_type != TW_F32 || rhs->block == 0 || rhs->scales_apart || !tw_keeps_bias(rhs)) {
+      plan->dst_type != TW_F32 || rhs->block == 0) {
     return;
   }
   for (size_t i = 0; i < plan->registry.decoder_count && decoding->decoder == NULL; ++i) {
     const tw_kernel* row = &plan->registry.decoders[i];
-    if (is_decoder(plan, row)) decoding->decoder = row;
+    if (row->dst == TW_F32 && is_decoder(row, rhs->id, &plan->device)) decoding->decoder = row;
   }
   if (decoding->decoder == NULL) return;
   add_kernels(plan, &decoding->split);
@@ -78,15 +109,85 @@ void tw_choose_decoding(tw_plan* plan, const tw_matmul* matmul, double segment_c
   }
 }
 
+static bool is_of_family(const tw_kernel* kernel, const tw_matmul* matmul) {
+  return strcmp(kernel->family, matmul->family) == 0;
+}
+
+/* Rows of the family read its panels. */
+static bool serves(const tw_registry* registry, const tw_device* device, const tw_matmul* matmul,
+                   const tw_kernel* decoder) {
+  for (size_t i = 0; i < registry->kernel_count; ++i) {
+    const tw_kernel* kernel = &registry->kernels[i];
+    if (is_of_family(kernel, matmul) && reads_decoded(decoder, kernel, device)) return true;
+  }
+  return false;
+}
+
+const tw_kernel* tw_find_decoder(const tw_registry* registry, const tw_device* device,
+                                 const tw_matmul* matmul) {
+  if (matmul->rhs_layout == 0 || matmul->kernel != NULL || matmul->accumulate != 0 ||
+      matmul->taps != 0 || tw_first_named(registry, matmul) != NULL) {
+    return NULL;
+  }
+  for (size_t i = 0; i < registry->kernel_count; ++i) {
+    const tw_kernel* kernel = &registry->kernels[i];
+    if (kernel->rhs != NULL && kernel->rhs->id == matmul->rhs_layout &&
+        is_of_family(kernel, matmul)) {
+      return NULL;
+    }
+  }
+  for (size_t i = 0; i < registry->decoder_count; ++i) {
+    const tw_kernel* row = &registry->decoders[i];
+    if (is_decoder(row, matmul->rhs_layout, device) && serves(registry, device, matmul, row)) {
+      return row;
+    }
+  }
+  return NULL;
+}
+
+bool tw_decode_always(tw_plan* plan, const tw_kernel* decoder, const tw_matmul* matmul,
+                      double segment_cycles) {
+  plan->decoding.decoder = decoder;
+  plan->decoding.always = true;
+  tw_split* split = &plan->split;
+  split->count = split->named = 0;
+  for (size_t i = 0; i < plan->registry.kernel_count; ++i) {
+    const tw_kernel* kernel = &plan->registry.kernels[i];
+    tw_choice choice;
+    if (!is_of_family(kernel, matmul) || !reads_decoded(decoder, kernel, &plan->device) ||
+        !make_choice(plan, kernel, &choice)) {
+      continue;
+    }
+    const bool unpacked = choice.lhs_packer == NULL;
+    if (split->count == 0) plan->lhs_unpacked = unpacked;
+    if (plan->lhs_unpacked == unpacked) tw_add_choice(plan, split, &choice);
+  }
+  if (split->count == 0) return false;
+  tw_split_build(split, segment_cycles);
+  plan->decoding.split = *split;
+  return true;
+}
+
+/* Weights come from memory while they are decoded, not while they are multiplied. */
 double tw_decoded_cycles(const tw_plan* plan, size_t m) {
   const tw_decoding* decoding = &plan->decoding;
   const double values = (double)plan->n * (double)plan->k;
-  return tw_split_cycles(&decoding->split, m, TW_NO_CHOICE) +
-         values / decoding->decoder->macs_per_cycle;
+  const double decode = values / decoding->decoder->macs_per_cycle;
+  const double stream = (double)plan->rhs_bytes / TW_STREAM_BYTES;
+  return tw_split_cycles(&decoding->split, m, TW_NO_CHOICE) + (decode > stream ? decode : stream);
+}
+
+tw_status tw_check_readable(const char* function, const tw_plan* plan) {
+  if (!plan->decoding.always) return TW_OK;
+  return tw_fail(TW_UNSUPPORTED,
+                 "%s: this plan's weights become floats in scratch; plans whose kernels read layout "
+                 "'%s' are legal",
+                 function, plan->rhs->text);
 }
 
 bool tw_decodes(const tw_plan* plan, size_t m) {
   if (plan->decoding.decoder == NULL || m == 0) return false;
+  if (plan->decoding.always) return true;
   const tw_range* range = tw_plan_range(plan, m);
   const size_t main = range != NULL ? range->main : TW_NO_CHOICE;
   return tw_decoded_cycles(plan, m) < tw_split_cycles(&plan->split, m, main);
@@ -101,7 +202,8 @@ tw_status tw_plan_decoder(const tw_plan* plan, size_t m, const tw_kernel** decod
 }
 
 size_t tw_decoded_rows(const tw_plan* plan) {
-  const size_t rows = tw_l2_bytes(plan) / 2 / (k_block_of(plan) * sizeof(float));
+  const size_t value = tw_type_bytes(plan->decoding.decoder->dst);
+  const size_t rows = tw_l2_bytes(plan) / 2 / (k_block_of(plan) * value);
   return rows > TW_MAX_TILE_M ? rows : TW_MAX_TILE_M;
 }
 
@@ -119,18 +221,23 @@ typedef struct panel_run {
   size_t column, count;
   const char* packed; /* their panels */
   float bias[TW_BIAS_COLUMNS];
-  float* values;
+  void* values;
 } panel_run;
+
+/* Of packed values of k, whole blocks of them, of a panel of codes or floats. */
+static size_t packed_bytes(const tw_plan* plan, size_t k) {
+  const tw_layout* layout = plan->rhs;
+  const size_t blocks = layout->block != 0 ? k / layout->block : 0;
+  return plan->rhs_panel * (k * layout->data_bits / 8 + blocks * layout->per_row_block_bytes);
+}
 
 static void decode(const panel_run* panel, size_t first_k, size_t k) {
   const tw_layout* layout = panel->plan->rhs;
-  const size_t block_bytes = panel->plan->rhs_panel *
-                             (layout->block * layout->data_bits / 8 + layout->per_row_block_bytes);
   tw_args args = {.size = sizeof args};
   args.n = panel->count;
   args.k = k;
   args.block = layout->block;
-  args.rhs = panel->packed + first_k / layout->block * block_bytes;
+  args.rhs = panel->packed + packed_bytes(panel->plan, first_k);
   args.rhs_stride = panel->plan->rhs_stride;
   /* The same of the next panel. */
   args.rhs_prefetch = columns_of(panel->plan) / panel->plan->rhs_panel * args.rhs_stride;
@@ -148,7 +255,9 @@ static void multiply(const panel_run* panel, const tw_segment* segment, size_t f
   if (!tw_segment_args(panel->plan, panel->run, panel->corner, segment, &part, &args)) return;
   args.k = k;
   args.block = 0;
-  args.lhs = (const float*)args.lhs + first_k;
+  const tw_choice* choice = tw_choice_of(&panel->plan->decoding.split, segment->kernel);
+  const tw_layout* lhs = choice->kernel->lhs;
+  args.lhs = (const char*)args.lhs + choice->lhs_panel * first_k * lhs->data_bits / 8;
   args.rhs = panel->values;
   args.rhs_stride = k * value_bytes(panel->plan);
   args.bias = first_k == 0 ? panel->bias : zeros;
@@ -156,7 +265,6 @@ static void multiply(const panel_run* panel, const tw_segment* segment, size_t f
     args.min = -INFINITY;
     args.max = INFINITY;
   }
-  const tw_choice* choice = tw_choice_of(&panel->plan->decoding.split, segment->kernel);
   (first_k == 0 ? choice->kernel : choice->adding)->run(&args);
 }
 
@@ -184,8 +292,7 @@ void tw_run_decoded(const tw_plan* plan, const tw_rows* rows, const tw_run_args*
   const size_t count = tw_split_rows(&plan->decoding.split, rows->m, TW_NO_CHOICE, segments);
   const size_t block = k_block_of(plan);
   const size_t beyond = (uintptr_t)args->scratch % TW_SCRATCH_ALIGNMENT;
-  float* values =
-      (float*)((char*)args->scratch + (beyond == 0 ? 0 : TW_SCRATCH_ALIGNMENT - beyond));
+  void* values = (char*)args->scratch + (beyond == 0 ? 0 : TW_SCRATCH_ALIGNMENT - beyond);
   panel_run panel = {.plan = plan, .run = args, .corner = corner, .part = part, .values = values};
   for (size_t k = 0; k < plan->k; k += block) {
     const size_t count_k = plan->k - k < block ? plan->k - k : block;

@@ -31,6 +31,7 @@ tw_features tw_x86_features(const tw_x86_registers* r) {
   const bool tiles = (r->xcr0 & 0x60000) == 0x60000 && bit(r->leaf7_edx, 24);
   if (!tiles || !r->tiles_granted) return features;
   features |= TW_FEATURE_AMX_TILE;
+  if (bit(r->leaf7_edx, 22)) features |= TW_FEATURE_AMX_BF16;
   if (bit(r->leaf7_edx, 25)) features |= TW_FEATURE_AMX_INT8;
   return features;
 }

@@ -43,7 +43,8 @@ static tw_status check_plan(const char* function, const tw_plan* plan, size_t m,
     return tw_fail(TW_INVALID, "%s: this plan's rows have %zu taps; plans without are legal",
                    function, plan->taps);
   }
-  const tw_status status = tw_rows_of(plan, m, function, rows);
+  tw_status status = tw_check_readable(function, plan);
+  if (status == TW_OK) status = tw_rows_of(plan, m, function, rows);
   if (status != TW_OK || rows->segments[0].kernel->accumulate == 0) return status;
   return tw_fail(TW_INVALID, "%s: this plan's products are added to outputs; others are legal",
                  function);

@@ -158,6 +158,8 @@ static tw_status check_groups(const tw_plan* plan, const tw_groups* groups) {
                    "tw_groups_prepare: this plan's rows have %zu taps; plans without are legal",
                    plan->taps);
   }
+  const tw_status status = tw_check_readable("tw_groups_prepare", plan);
+  if (status != TW_OK) return status;
   if (groups->starts == NULL || groups->parts == NULL) {
     return tw_fail(TW_INVALID, "tw_groups_prepare: groups.%s is null",
                    groups->starts == NULL ? "starts" : "parts");

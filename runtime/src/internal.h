@@ -249,11 +249,11 @@ void tw_add_choice(const tw_plan* plan, tw_split* split, const tw_choice* choice
 /* ---- decoded.c ---- */
 
 #define TW_SCRATCH_ALIGNMENT 64
-/* For many rows: a panel becomes floats in the caller's scratch, and kernels of floats multiply by
- * those. */
+/* A panel becomes floats in the caller's scratch, and kernels of floats multiply by those. */
 typedef struct tw_decoding {
   const tw_kernel* decoder; /* null: there is none, or no kernel reads what it writes */
-  tw_split split;           /* of these kernels, which read the caller's rows */
+  bool always;              /* there are no others, and the plan's split is this; else many rows */
+  tw_split split;           /* of these kernels; where others are, they read the caller's rows */
 } tw_decoding;
 
 /* ---- plan.c ---- */
@@ -383,8 +383,17 @@ tw_status tw_run_slice(const char* who, const tw_plan* plan, const tw_rows* rows
 
 /* ---- decoded.c, of a plan ---- */
 
+/* Of weights in a layout that no kernel of the family reads: some of its kernels read what that
+ * writes; null: there is none. */
+const tw_kernel* tw_find_decoder(const tw_registry* registry, const tw_device* device,
+                                 const tw_matmul* matmul);
+/* Chooses it and the plan's split, whose layout is chosen; false: nothing runs. */
+bool tw_decode_always(tw_plan* plan, const tw_kernel* decoder, const tw_matmul* matmul,
+                      double segment_cycles);
 /* The plan's layout and its split are chosen; `segment_cycles` as for tw_split_build(). */
 void tw_choose_decoding(tw_plan* plan, const tw_matmul* matmul, double segment_cycles);
+/* Its kernels read the packed weights as they are: there is scratch for other things. */
+tw_status tw_check_readable(const char* function, const tw_plan* plan);
 /* Whether it takes fewer cycles for m rows, decoding included. */
 bool tw_decodes(const tw_plan* plan, size_t m);
 double tw_decoded_cycles(const tw_plan* plan, size_t m);

@@ -2,7 +2,9 @@
  *
  * Every RHS layout that some runnable kernel of the family reads is tried; the one with the lowest
  *   sum over the mix of calls * max(cycles of the split for m, rhs bytes / TW_STREAM_BYTES)
- * is taken, the first in the registry when equal. split.c has the cycles of a split. */
+ * is taken. Of one ISA, what stands further back in the registry must be better by as much as the
+ * model can tell: specs have such kernels in the order in which they are preferred. split.c has the
+ * cycles of a split. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -12,6 +14,8 @@ enum {
   CALL_CYCLES = 100,   /* to enter a kernel and set up its pointers */
   GATHER_COLUMNS = 256 /* of a slice that gathers its rows, so that they are worth it */
 };
+
+static const double CLEARLY_BETTER = 0.99;
 
 static const tw_mix default_mix[] = {{1, 128}, {128, 1}};
 
@@ -229,22 +233,39 @@ static size_t choose_n_block(const tw_plan* plan) {
   return tw_divide_up(units, blocks) * unit; /* of like size */
 }
 
-/* Sets all that depends on the layout. False when nothing runs or sizes overflow. */
-static bool use_layout(tw_plan* plan, const tw_layout* layout, const tw_matmul* matmul) {
+/* False when sizes overflow. */
+static bool set_layout(tw_plan* plan, const tw_layout* layout) {
   plan->rhs = layout;
   plan->split.count = plan->split.named = 0;
   plan->rhs_panel = tw_panel_rows(layout, &plan->device);
-  if (plan->rhs_panel == 0) return false;
-  if (!tw_panel_bytes(layout, &plan->device, plan->k, &plan->rhs_stride) ||
-      !tw_multiply(tw_divide_up(plan->n, plan->rhs_panel), plan->rhs_stride, &plan->rhs_bytes)) {
-    return false;
-  }
+  return plan->rhs_panel != 0 &&
+         tw_panel_bytes(layout, &plan->device, plan->k, &plan->rhs_stride) &&
+         tw_multiply(tw_divide_up(plan->n, plan->rhs_panel), plan->rhs_stride, &plan->rhs_bytes);
+}
+
+/* To have a kernel read a panel. */
+static double panel_cycles(const tw_plan* plan) {
+  return (double)(tw_divide_up(plan->n, plan->rhs_panel) * CALL_CYCLES);
+}
+
+/* Sets all that depends on the layout. False when nothing runs or sizes overflow. */
+static bool use_layout(tw_plan* plan, const tw_layout* layout, const tw_matmul* matmul) {
+  if (!set_layout(plan, layout)) return false;
   add_choices(plan, matmul);
   if (plan->split.count == 0 || !add_named_choices(plan, matmul)) return false;
   plan->n_block = choose_n_block(plan);
   const size_t blocks = tw_divide_up(plan->n, plan->n_block);
   tw_split_build(&plan->split, (double)(blocks * CALL_CYCLES));
-  tw_choose_decoding(plan, matmul, (double)(tw_divide_up(plan->n, plan->rhs_panel) * CALL_CYCLES));
+  tw_choose_decoding(plan, matmul, panel_cycles(plan));
+  tw_plan_use_settings(plan, matmul);
+  return true;
+}
+
+/* The same of weights that become floats for any number of rows. */
+static bool use_decoder(tw_plan* plan, const tw_kernel* decoder, const tw_matmul* matmul) {
+  if (!set_layout(plan, decoder->rhs)) return false;
+  if (!tw_decode_always(plan, decoder, matmul, panel_cycles(plan))) return false;
+  plan->n_block = choose_n_block(plan);
   tw_plan_use_settings(plan, matmul);
   return true;
 }
@@ -323,6 +344,16 @@ static tw_status check_blocks(const tw_registry* registry, const tw_matmul* matm
                  legal.length != 0 ? legal.text : "no blocks");
 }
 
+/* Weights are decoded in whole blocks, floats in whole iterations. */
+static tw_status check_decoded_depth(const tw_kernel* decoder, const tw_matmul* matmul) {
+  const size_t unit = decoder->rhs->block != 0 ? decoder->rhs->block : decoder->unroll_k;
+  if (matmul->k % unit == 0) return TW_OK;
+  return tw_fail(TW_INVALID,
+                 "tw_plan_create: matmul.k is %zu; multiples of %zu are legal for weights of "
+                 "layout %s that become floats",
+                 matmul->k, unit, decoder->rhs->text);
+}
+
 /* Sizes that overflow for every layout: even one bit a value would not fit. */
 static tw_status check_sizes(const tw_registry* registry, const tw_device* device,
                              const tw_matmul* matmul) {
@@ -359,7 +390,7 @@ static void log_plan(const tw_plan* plan, const tw_matmul* matmul) {
 }
 
 static const tw_layout* cheapest_layout(tw_plan* plan, const tw_matmul* matmul) {
-  const tw_layout* best = NULL;
+  const tw_kernel* best = NULL;
   double best_cycles = 0;
   for (size_t i = 0; i < plan->registry.kernel_count; ++i) {
     const tw_kernel* kernel = &plan->registry.kernels[i];
@@ -367,12 +398,13 @@ static const tw_layout* cheapest_layout(tw_plan* plan, const tw_matmul* matmul) 
     if (plan->rhs != NULL && plan->rhs->id == kernel->rhs->id) continue; /* rows stand together */
     if (!use_layout(plan, kernel->rhs, matmul)) continue;
     const double cycles = mix_cycles(plan, matmul);
-    if (best == NULL || cycles < best_cycles) {
-      best = kernel->rhs;
+    const bool is_alike = best != NULL && strcmp(best->isa, kernel->isa) == 0;
+    if (best == NULL || cycles < (is_alike ? CLEARLY_BETTER : 1) * best_cycles) {
+      best = kernel;
       best_cycles = cycles;
     }
   }
-  return best;
+  return best != NULL ? best->rhs : NULL;
 }
 
 /* All arguments are of this version. */
@@ -380,6 +412,10 @@ static tw_status create(const tw_registry* registry, const tw_device* device, tw
                         tw_plan** plan) {
   tw_status status = check_device(device);
   if (status == TW_OK) status = check_matmul(matmul);
+  /* Where there is one, the family's kernels read what it writes, whatever layout that has. */
+  const tw_kernel* decoder = status == TW_OK ? tw_find_decoder(registry, device, matmul) : NULL;
+  if (decoder != NULL) status = check_decoded_depth(decoder, matmul);
+  if (decoder != NULL) matmul->rhs_layout = 0;
   if (status == TW_OK) status = tw_check_types(registry, device, matmul);
   if (status == TW_OK) status = check_blocks(registry, matmul);
   if (status == TW_OK) status = check_depth(registry, device, matmul);
@@ -399,12 +435,12 @@ static tw_status create(const tw_registry* registry, const tw_device* device, tw
   made->lhs_type = matmul->lhs_type;
   made->dst_type = matmul->dst_type;
   made->tuning = matmul->tuning;
-  const tw_layout* layout = cheapest_layout(made, matmul);
-  if (layout == NULL) {
+  const tw_layout* layout = decoder != NULL ? decoder->rhs : cheapest_layout(made, matmul);
+  if (layout == NULL || (decoder != NULL && !use_decoder(made, decoder, matmul))) {
     free(made);
     return nothing_runs(registry, device, matmul);
   }
-  use_layout(made, layout, matmul);
+  if (decoder == NULL) use_layout(made, layout, matmul);
   if (tw_log_enabled()) log_plan(made, matmul);
   *plan = made;
   return TW_OK;

@@ -102,6 +102,18 @@ bool tw_gathers(const tw_plan* plan) {
   return plan->lhs_unpacked && plan->taps != 0;
 }
 
+/* Of plans that cannot do without. */
+static tw_status check_decoding(const char* who, const tw_plan* plan, const tw_run_args* args,
+                                const tw_rows* rows) {
+  const size_t needed = plan->decoding.always ? tw_decoded_bytes(plan, rows->m) : 0;
+  if (needed == 0 || (args->scratch != NULL && args->scratch_bytes >= needed)) return TW_OK;
+  if (args->scratch == NULL) return tw_fail(TW_INVALID, "%s.scratch is null", who);
+  return tw_fail(TW_TOO_SMALL,
+                 "%s.scratch_bytes is %zu; for m = %zu rows weights become floats in %zu bytes of "
+                 "it (tw_scratch_bytes)",
+                 who, args->scratch_bytes, rows->m, needed);
+}
+
 static tw_status check_lhs(const char* who, const tw_plan* plan, const tw_run_args* args,
                            const tw_rows* rows) {
   if (tw_gathers(plan)) {
@@ -139,6 +151,7 @@ tw_status tw_check_outputs(const char* who, const tw_plan* plan, const tw_run_ar
 tw_status tw_check_run(const char* who, const tw_plan* plan, const tw_run_args* args,
                        const tw_rows* rows) {
   tw_status status = check_lhs(who, plan, args, rows);
+  if (status == TW_OK) status = check_decoding(who, plan, args, rows);
   if (status != TW_OK) return status;
   if (args->rhs == NULL) return tw_fail(TW_INVALID, "%s.rhs is null", who);
   status = tw_check_weights(who, plan, args);
@@ -155,7 +168,9 @@ tw_status tw_take_depth(const char* who, const tw_plan* plan, size_t* k) {
     return tw_fail(TW_INVALID, "%s.k is %zu; rows with taps have this plan's k, %zu", who, *k,
                    plan->k);
   }
-  if (tw_is_float(plan->rhs) && plan->rhs_panel <= TW_BIAS_COLUMNS) return TW_OK;
+  if (tw_is_float(plan->rhs) && plan->rhs_panel <= TW_BIAS_COLUMNS && !plan->decoding.always) {
+    return TW_OK;
+  }
   return tw_fail(TW_UNSUPPORTED, "%s.k is %zu; of layout %s all k are used, %zu", who, *k,
                  plan->rhs->text, plan->k);
 }
@@ -299,6 +314,7 @@ tw_part tw_run_slice_part(const tw_plan* plan, const tw_rows* rows, const tw_run
 
 /* Whether weights are to be decoded, and the caller's scratch has room for that. */
 static bool decodes(const tw_plan* plan, const tw_rows* rows, const tw_run_args* args) {
+  if (plan->decoding.always) return true;
   if (args->scratch == NULL || args->k != plan->k) return false;
   const size_t bytes = tw_decoded_bytes(plan, rows->m);
   return bytes != 0 && args->scratch_bytes >= bytes;

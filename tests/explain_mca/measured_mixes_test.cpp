@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "schedule/cost.h"
 #include "schedule/simulate.h"
 #include "spec/core_reader.h"
 
@@ -80,6 +81,26 @@ TEST(MeasuredMixes, AreWhatTablesOfCoresSay) {
     EXPECT_LE(std::abs(off), allowed)
         << text_of(mix) << ": " << predicted(mix, core) << " cycles, " << mix.cycles << " measured";
   }
+}
+
+/// A cycle, of 512-bit vectors on Granite Rapids, and the clock.
+struct Clock {
+  double multiplies, loads, ghz;
+};
+
+TEST(MeasuredClocks, AreWhatTablesOfCoresSay) {
+  const std::filesystem::path templates =
+      std::filesystem::path(TILEWRIGHT_SOURCE_DIR) / "templates";
+  const CoreModel core = read_core(templates, "redwood-cove");
+  for (const Clock& it : {Clock{1.7, 0.8, 3.07},
+                          {1.3, 1.3, 3.07},
+                          {1.7, 0.4, 3.38},
+                          {1.0, 1.0, 3.38},
+                          {1.7, 0, 3.38}}) {
+    EXPECT_DOUBLE_EQ(core.ghz * clock_share(core, it.multiplies, it.loads), it.ghz)
+        << it.multiplies << " products and " << it.loads << " loads";
+  }
+  EXPECT_EQ(clock_share(read_core(templates, "zen5"), 1.7, 1.7), 1);
 }
 
 }  // namespace

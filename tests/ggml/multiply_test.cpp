@@ -95,10 +95,13 @@ OwnTensor random_codes(std::mt19937& random, Extents extents) {
 }
 
 // Products of codes are integers: nothing is lost but in scales, and in the sum of some blocks.
+// Those of bf16 lose of codes what they lose of other values.
 TEST_P(Multiply, CodesAreExact) {
   if (weight_type(GetParam())->block == 0) return;
   const PackedTensor w = weights({512, 77, 1, 1});
+  const Packing& packing = *find_packing(*weight_type(GetParam()), 77, k(512));
   for (const size_t m : {1, 2, 4, 17}) {
+    if (plan_for(packing, m, true) != packing.plan.get()) continue;
     const OwnTensor input = random_codes(random_, {k(512), m, 1, 1});
     const OwnTensor output = output_of(w.tensor, input.tensor);
     run({{&w.tensor, &input.tensor, nullptr, &output.tensor}});

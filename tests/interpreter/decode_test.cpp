@@ -1,8 +1,12 @@
-// Random panels of codes in blocks as floats, interpreted after every stage of compilation.
+// Random panels of codes in blocks as floats, or as pairs of bf16, interpreted after every stage of
+// compilation.
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <optional>
 
 #include "interpreter/pack_codes.h"
@@ -18,11 +22,11 @@ namespace {
 
 const std::filesystem::path templates = std::filesystem::path(TILEWRIGHT_SOURCE_DIR) / "templates";
 
-std::optional<Variant> random_decoder(const Ground& ground, Random& random) {
+std::optional<Variant> random_decoder(const Ground& ground, ElementType dst, Random& random) {
   std::optional<Variant> variant = random_variant(ground, random);
   if (!variant || !variant->rhs.panel.is_fixed()) return std::nullopt;
   variant->family.operation = Operation::decode;
-  variant->family.dst = ElementType::f32;
+  variant->family.dst = dst;
   variant->family.accumulate = false;
   variant->family.name = family_name(variant->family);
   variant->tile = {1, variant->rhs.panel * random.of<int64_t>({1, 1, 2, 3})};
@@ -30,19 +34,35 @@ std::optional<Variant> random_decoder(const Ground& ground, Random& random) {
   return variant;
 }
 
-/// Panels of k rows of columns; those beyond n are somebody else's business.
-std::vector<float> expected(const Codes& codes, size_t panel) {
-  std::vector<float> values((codes.n + panel - 1) / panel * panel * codes.k);
-  for (size_t column = 0; column < codes.n; ++column) {
-    for (size_t k = 0; k < codes.k; ++k) {
-      const size_t block = column * codes.blocks() + k / codes.block;
-      const float zero = codes.rhs_zeros.empty() ? 0 : codes.rhs_zeros[block];
-      const float above = static_cast<float>(codes.rhs[column * codes.k + k]) - zero;
-      values[(column / panel * codes.k + k) * panel + column % panel] =
-          above * codes.rhs_scales[block];
-    }
-  }
-  return values;
+/// What a weight is worth, and by how much a decoder may miss it.
+struct Worth {
+  double value, error;
+};
+
+Worth worth_of(const Codes& codes, ElementType dst, size_t column, size_t k) {
+  const size_t block = column * codes.blocks() + k / codes.block;
+  const float code = codes.rhs[column * codes.k + k];
+  const float zero = codes.rhs_zeros.empty() ? 0 : codes.rhs_zeros[block];
+  const float scale = codes.rhs_scales[block];
+  if (dst == ElementType::f32) return {(code - zero) * scale, 0};
+  const bool above = !codes.rhs_minimums.empty();
+  const double minimum = above ? codes.rhs_minimums[block] : 0;
+  const double value = (double{code} - zero + (above ? codes.half : 0)) * scale + minimum;
+  const double parts = (256 + std::fabs(zero)) * std::fabs(scale) + std::fabs(minimum);
+  return {value, std::ldexp(std::fabs(value), -8) + std::ldexp(parts, -22)};
+}
+
+/// Where the value is in its panel, in bytes.
+size_t place_of(ElementType dst, size_t panel, size_t column, size_t k) {
+  if (dst == ElementType::f32) return (k * panel + column) * 4;
+  return ((k / 2 * panel + column) * 2 + k % 2) * 2;
+}
+
+float value_at(const uint8_t* from, ElementType dst) {
+  uint32_t bits = 0;
+  const bool pair = dst == ElementType::bf16;  // the upper half of f32's bits
+  std::memcpy(reinterpret_cast<uint8_t*>(&bits) + (pair ? 2 : 0), from, pair ? 2 : 4);
+  return std::bit_cast<float>(bits);
 }
 
 /// `gap`: bytes from the end of a panel to the next one.
@@ -50,7 +70,8 @@ std::string run_and_compare(const Program& program, const Variant& variant, cons
                             uint64_t gap, bool physical) {
   const auto panel = static_cast<size_t>(variant.tile.n.fixed);
   const size_t panels = (codes.n + panel - 1) / panel;
-  const uint64_t values = codes.k * panel * sizeof(float);
+  const ElementType dst_type = variant.family.dst;
+  const uint64_t values = codes.k * panel * static_cast<size_t>(bits(dst_type)) / 8;
   Memory memory;
   Arguments arguments;
   const auto set = [&](ArgField field, uint64_t value) {
@@ -72,18 +93,18 @@ std::string run_and_compare(const Program& program, const Variant& variant, cons
   } catch (const Fault& fault) {
     return std::string("fault: ") + fault.what();
   }
-  const std::vector<float> right = expected(codes, panel);
   const std::vector<bool>& written = memory.written(dst);
-  for (size_t i = 0; i < right.size(); ++i) {
-    const size_t at = i * sizeof(float) / values * (values + gap) + i * sizeof(float) % values;
-    if (!written[at]) return "value " + std::to_string(i) + " was never written";
-    float found = 0;
-    std::memcpy(&found, memory.bytes(dst).data() + at, sizeof found);
-    const size_t column = i / (codes.k * panel) * panel + i % panel;
-    if (column < codes.n && found != right[i]) {
-      return "value " + std::to_string(i) + " is " + std::to_string(found) + ", should be " +
-             std::to_string(right[i]);
-    }
+  for (size_t i = 0; i < (codes.n + panel - 1) / panel * panel * codes.k; ++i) {
+    const size_t column = i / codes.k, k = i % codes.k;
+    const size_t at =
+        column / panel * (values + gap) + place_of(dst_type, panel, column % panel, k);
+    const std::string name = "column " + std::to_string(column) + ", k " + std::to_string(k) + " ";
+    if (!written[at]) return name + "was never written";
+    if (column >= codes.n) continue;  // somebody else's business
+    const float found = value_at(memory.bytes(dst).data() + at, dst_type);
+    const Worth right = worth_of(codes, dst_type, column, k);
+    if (std::fabs(found - right.value) <= right.error) continue;
+    return name + "is " + std::to_string(found) + ", should be " + std::to_string(right.value);
   }
   for (size_t at = values; at + gap < memory.bytes(dst).size(); at += values + gap) {
     if (gap != 0 && written[at]) return "it wrote between panels";
@@ -91,21 +112,13 @@ std::string run_and_compare(const Program& program, const Variant& variant, cons
   return "";
 }
 
-class Decoders : public testing::TestWithParam<std::string> {};
-
-TEST_P(Decoders, MakeFloatsAtEveryStage) {
-  IsaLibrary isas(templates);
-  const Isa& isa = isas.get(GetParam());
+/// How many variants of those grounds were made, each run after every stage.
+int run_all(const Isa& isa, ElementType dst, const std::function<Ground(Random&)>& ground_of) {
   const CoreModel core = read_core(templates, isa.default_core);
   Random random(42);
   int made = 0;
   for (int i = 0; i < 60; ++i) {
-    const Ground ground = {.isa = &isa,
-                           .technique = Technique::fma,
-                           .lhs = "f32",
-                           .rhs = random.of({"qai4c32", "qai8c32"}),
-                           .scales = random.of({ElementType::f16, ElementType::f32})};
-    const std::optional<Variant> variant = random_decoder(ground, random);
+    const std::optional<Variant> variant = random_decoder(ground_of(random), dst, random);
     if (!variant) continue;
     std::optional<Compiled> compiled;
     try {
@@ -122,8 +135,40 @@ TEST_P(Decoders, MakeFloatsAtEveryStage) {
     if (!compiled->allocated) continue;
     EXPECT_EQ(run_and_compare(*compiled->allocated, *variant, codes, gap, true), "") << about;
   }
-  EXPECT_GT(made, 20);
+  return made;
 }
+
+class Decoders : public testing::TestWithParam<std::string> {};
+
+TEST_P(Decoders, MakeFloatsAtEveryStage) {
+  IsaLibrary isas(templates);
+  const Isa& isa = isas.get(GetParam());
+  const auto ground = [&](Random& random) {
+    return Ground{.isa = &isa,
+                  .technique = Technique::fma,
+                  .lhs = "f32",
+                  .rhs = random.of({"qai4c32", "qai8c32"}),
+                  .scales = random.of({ElementType::f16, ElementType::f32})};
+  };
+  EXPECT_GT(run_all(isa, ElementType::f32, ground), 20);
+}
+
+class PairDecoders : public testing::TestWithParam<std::string> {};
+
+TEST_P(PairDecoders, MakePairsAtEveryStage) {
+  IsaLibrary isas(templates);
+  const Isa& isa = isas.get(GetParam());
+  const auto ground = [&](Random& random) {
+    return Ground{.isa = &isa,
+                  .technique = Technique::dot,
+                  .lhs = "qsi8d32",
+                  .rhs = random.of({"qsi4c32", "qsi8c32", "qmi4c32", "qsi5c32", "qmi5c32",
+                                    "qnl4c32", "qai4c32", "qmi4k32", "qsi6k16", "qmi2k16"})};
+  };
+  EXPECT_GT(run_all(isa, ElementType::bf16, ground), 10);
+}
+
+INSTANTIATE_TEST_SUITE_P(, PairDecoders, testing::Values("avx_vnni", "avx512_vnni", "amx_bf16"));
 
 INSTANTIATE_TEST_SUITE_P(, Decoders, testing::Values("scalar", "avx2", "avx512_vnni", "neon"));
 

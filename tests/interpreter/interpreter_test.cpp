@@ -116,9 +116,13 @@ void PrintTo(const Table& table, std::ostream* out) {
 std::vector<Ground> grounds(const Isa& isa) {
   // What such a table extends is a table of its own.
   if (isa.usual_technique == Technique::tile) {
-    std::vector<Ground> all = {{&isa, Technique::tile, "qai8dx", "qsi8cx"}};
-    const Ground nibbles{&isa, Technique::tile, "qai8dx", "qsi4cx"};
-    if (possible(nibbles)) all.push_back(nibbles);
+    std::vector<Ground> all;
+    for (const char* activations : {"qai8dx", "qai8"}) {
+      for (const char* weights : {"qsi8cx", "qsi4cx", "qsi2cx"}) {
+        const Ground tiles{&isa, Technique::tile, activations, weights};
+        if (possible(tiles)) all.push_back(tiles);
+      }
+    }
     return all;
   }
   std::vector<Ground> all;

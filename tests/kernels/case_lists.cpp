@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstring>
 
 #include "kernels/case.h"
 #include "kernels/rows.h"
@@ -18,6 +19,8 @@ std::vector<size_t> depths(const tw_kernel& kernel) {
   for (const size_t k : {0, 1, 2, 7, 31, 32, 33, 63, 64, 65, 97, 256}) {
     list.push_back(depth_of(kernel, k));
   }
+  // More than half of a tile is left of k.
+  if (std::strcmp(kernel.technique, "tile") == 0) list.push_back(depth_of(kernel, 87));
   list.push_back(2 * kernel.rhs->block);
   list.push_back(3 * kernel.rhs->block);
   std::sort(list.begin(), list.end());

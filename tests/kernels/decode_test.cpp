@@ -24,7 +24,8 @@ std::vector<const tw_kernel*> running_decoders() {
   std::vector<const tw_kernel*> rows;
   for (size_t i = 0; i < tw_generated_decoder_count; ++i) {
     const tw_kernel& row = tw_generated_decoders[i];
-    if (row.run != nullptr && tw_kernel_supported(&row, &here) != 0) rows.push_back(&row);
+    const bool runs = row.run != nullptr && tw_kernel_supported(&row, &here) != 0;
+    if (runs && row.dst == TW_F32) rows.push_back(&row);
   }
   return rows;
 }

@@ -10,6 +10,7 @@
 #include "internal.h"
 #include "kernels/rows.h"
 #include "reference/half_reference.h"
+#include "support/device.h"
 #include "tilewright/tilewright.hpp"
 
 namespace tw::test {
@@ -96,11 +97,11 @@ class Deep {
 
  private:
   static size_t columns(const tw_kernel& kernel) {
-    const tw_device here = tilewright::detect();
+    const tw_device here = detected_device();
     return 2 * tw_panel_rows(kernel.rhs, &here) + 3;
   }
   static tw_device device(size_t l2_bytes) {
-    tw_device here = tilewright::detect();
+    tw_device here = detected_device();
     here.l2_bytes = l2_bytes;
     return here;
   }

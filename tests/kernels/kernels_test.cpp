@@ -136,7 +136,7 @@ std::vector<IsaCount> count_by_isa(const std::vector<const tw_kernel*>& running)
 
 /// Tiles may be ours.
 bool is_emulated(const std::string& isa) {
-  return isa == "amx_int8" && tiles_here() == Tiles::emulated;
+  return isa.rfind("amx_", 0) == 0 && tiles_here() == Tiles::emulated;
 }
 
 /// Prints a line per ISA, which tests/kernels/cpu_ladder reads.

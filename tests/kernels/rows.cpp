@@ -49,7 +49,8 @@ const std::vector<Feature>& known_features() {
       {TW_FEATURE_AVX512BF16, __builtin_cpu_supports("avx512bf16") != 0},
       {TW_FEATURE_BMI2, __builtin_cpu_supports("bmi2") != 0},
       {TW_FEATURE_AMX_TILE, tiles_here() != Tiles::none},
-      {TW_FEATURE_AMX_INT8, tiles_here() != Tiles::none}};
+      {TW_FEATURE_AMX_INT8, tiles_here() != Tiles::none},
+      {TW_FEATURE_AMX_BF16, tiles_here() != Tiles::none}};
   return list;
 }
 #elif defined(__aarch64__)

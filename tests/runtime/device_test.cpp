@@ -46,7 +46,8 @@ tw_x86_registers granite_rapids() {
 TEST(Device, TilesNeedTheOperatingSystemAndItsPermission) {
   const tw_features vectors = kAvx2 | TW_FEATURE_F16C | TW_FEATURE_BMI2 | kVnni;
   const tw_x86_registers all = granite_rapids();
-  EXPECT_EQ(tw_x86_features(&all), vectors | TW_FEATURE_AMX_TILE | TW_FEATURE_AMX_INT8);
+  constexpr tw_features tiles = TW_FEATURE_AMX_TILE | TW_FEATURE_AMX_INT8 | TW_FEATURE_AMX_BF16;
+  EXPECT_EQ(tw_x86_features(&all), vectors | tiles);
   const auto lacks = [](void (*change)(tw_x86_registers&)) {
     tw_x86_registers less = granite_rapids();
     change(less);
@@ -56,9 +57,11 @@ TEST(Device, TilesNeedTheOperatingSystemAndItsPermission) {
   EXPECT_EQ(lacks([](tw_x86_registers& r) { r.xcr0 = 0xe7; }), vectors);
   EXPECT_EQ(lacks([](tw_x86_registers& r) { r.xcr0 = 0x200e7; }), vectors);  // shapes only
   EXPECT_EQ(lacks([](tw_x86_registers& r) { r.xcr0 = 0x400e7; }), vectors);  // tiles only
-  EXPECT_EQ(lacks([](tw_x86_registers& r) { r.leaf7_edx = 1U << 25; }), vectors);
+  EXPECT_EQ(lacks([](tw_x86_registers& r) { r.leaf7_edx = 1U << 22 | 1U << 25; }), vectors);
   EXPECT_EQ(lacks([](tw_x86_registers& r) { r.leaf7_edx = 1U << 24; }),
             vectors | TW_FEATURE_AMX_TILE);
+  EXPECT_EQ(lacks([](tw_x86_registers& r) { r.leaf7_edx = 1U << 24 | 1U << 25; }),
+            vectors | TW_FEATURE_AMX_TILE | TW_FEATURE_AMX_INT8);
 }
 
 // Asking has a lasting effect on the process, so it is a switch of its own.
@@ -68,7 +71,7 @@ TEST(Device, TilesCanBeSwitchedOff) {
   const tw_status status = tw_device_detect(&device);
   set_environment("TILEWRIGHT_AMX", "");
   ASSERT_EQ(status, TW_OK);
-  EXPECT_EQ(device.features & (TW_FEATURE_AMX_TILE | TW_FEATURE_AMX_INT8), 0U);
+  EXPECT_EQ(device.features & (TW_FEATURE_AMX_TILE | TW_FEATURE_AMX_INT8 | TW_FEATURE_AMX_BF16), 0U);
 }
 
 TEST(Device, Aarch64FeaturesFollowTheKernelsBits) {

@@ -95,6 +95,22 @@ TEST(CoreReader, ReadsHowFarACoreLooksAhead) {
             "core/c1.yaml:1:9: 'window' must be at most 4096");
 }
 
+TEST(CoreReader, ReadsWhatLowersTheClock) {
+  const std::string rest = "vector_bytes: 64, multiplies: 1.2, loads: 0.4, classes: [dot]}\n";
+  const Folder folder;
+  folder.write("core/c1.yaml", "slow_clock: {ghz: 1.5, " + rest + core);
+  const SlowClock clock = read_core(folder.path(), "c1").slow_clock;
+  EXPECT_DOUBLE_EQ(clock.ghz, 1.5);
+  EXPECT_EQ(clock.vector_bytes, 64);
+  EXPECT_DOUBLE_EQ(clock.multiplies, 1.2);
+  EXPECT_DOUBLE_EQ(clock.loads, 0.4);
+  EXPECT_EQ(clock.classes, std::vector<std::string>{"dot"});
+  EXPECT_EQ(error("slow_clock: {ghz: 1.8, " + rest + core),
+            "core/c1.yaml:1:19: a slow clock's 'ghz' is above 0 and below the core's");
+  EXPECT_EQ(error("slow_clock: {ghz: 1.5, vector_bytes: 64, multiplies: 0, loads: 1}\n" + core),
+            "core/c1.yaml:1:54: 'multiplies' must be above 0");
+}
+
 TEST(CoreReader, ExtendsAnotherCore) {
   const Folder folder;
   folder.write("core/c1.yaml", core);

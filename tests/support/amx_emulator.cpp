@@ -6,6 +6,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <csignal>
 #include <cstdint>
 #include <cstring>
@@ -175,15 +176,20 @@ bool store(const Instruction& i) {
   return true;
 }
 
+/// A product needs its operands' shapes to fit, and three tiles.
+bool fit(const Tile* sums, const Tile* a, const Tile* b) {
+  if (sums == nullptr || a == nullptr || b == nullptr || state.start_row != 0) return false;
+  if (sums == a || sums == b || a == b) return false;
+  if (sums->bytes % 4 != 0 || a->bytes % 4 != 0 || b->bytes % 4 != 0) return false;
+  return sums->rows == a->rows && sums->bytes == b->bytes && a->bytes / 4 == b->rows;
+}
+
 /// TDPB..D: `reg` += `rm` x `vvvv`, whose bytes are signed or not.
 bool multiply(const Instruction& i, bool signed_a, bool signed_b) {
   Tile* const sums = tile_at(i.reg);
   const Tile* const a = tile_at(i.rm);
   const Tile* const b = tile_at(i.vvvv);
-  if (sums == nullptr || a == nullptr || b == nullptr || state.start_row != 0) return false;
-  if (sums == a || sums == b || a == b) return false;
-  if (sums->bytes % 4 != 0 || a->bytes % 4 != 0 || b->bytes % 4 != 0) return false;
-  if (sums->rows != a->rows || sums->bytes != b->bytes || a->bytes / 4 != b->rows) return false;
+  if (!fit(sums, a, b)) return false;
   for (int m = 0; m < sums->rows; ++m) {
     uint32_t row[most_bytes / 4];
     std::memcpy(row, sums->data[m], sizeof row);
@@ -196,6 +202,55 @@ bool multiply(const Instruction& i, bool signed_a, bool signed_b) {
                                           (signed_b ? static_cast<int8_t>(y) : y));
         }
       }
+    }
+    std::memset(sums->data[m], 0, most_bytes);
+    std::memcpy(sums->data[m], row, static_cast<size_t>(sums->bytes));
+  }
+  for (int m = sums->rows; m < most_rows; ++m) std::memset(sums->data[m], 0, most_bytes);
+  return true;
+}
+
+float float_of(uint32_t bits) {
+  float value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+/// Denormal numbers are read and written as 0 of their sign.
+float flushed(float value) {
+  return std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(0.0F, value) : value;
+}
+
+float float_at(const uint8_t* row, int column) {
+  uint32_t bits = 0;
+  std::memcpy(&bits, row + 4 * column, sizeof bits);
+  return flushed(float_of(bits));
+}
+
+/// A number of bf16: the upper half of f32's bits.
+float half_at(const uint8_t* row, int number) {
+  uint16_t bits = 0;
+  std::memcpy(&bits, row + 2 * number, sizeof bits);
+  return flushed(float_of(static_cast<uint32_t>(bits) << 16));
+}
+
+/// TDPBF16PS: even and odd values of k have sums of their own until a row is through.
+bool multiply_floats(const Instruction& i) {
+  Tile* const sums = tile_at(i.reg);
+  const Tile* const a = tile_at(i.rm);
+  const Tile* const b = tile_at(i.vvvv);
+  if (!fit(sums, a, b)) return false;
+  for (int m = 0; m < sums->rows; ++m) {
+    float row[most_bytes / 4] = {};
+    for (int n = 0; n < sums->bytes / 4; ++n) {
+      float even = 0;
+      float odd = 0;
+      for (int k = 0; k < b->rows; ++k) {
+        even = flushed(std::fma(half_at(a->data[m], 2 * k), half_at(b->data[k], 2 * n), even));
+        odd = flushed(
+            std::fma(half_at(a->data[m], 2 * k + 1), half_at(b->data[k], 2 * n + 1), odd));
+      }
+      row[n] = flushed(float_at(sums->data[m], n) + flushed(even + odd));
     }
     std::memset(sums->data[m], 0, most_bytes);
     std::memcpy(sums->data[m], row, static_cast<size_t>(sums->bytes));
@@ -218,6 +273,8 @@ bool execute(const Instruction& i) {
       if (i.vvvv != 0 || !i.in_memory) return false;
       if (i.prefix == prefix_f3) return store(i);
       return (i.prefix == prefix_f2 || i.prefix == prefix_66) && load(i);
+    case 0x5C:
+      return !i.in_memory && i.prefix == prefix_f3 && multiply_floats(i);
     case 0x5E: {
       if (i.in_memory) return false;
       const bool signed_a = i.prefix == prefix_f2 || i.prefix == prefix_f3;
@@ -233,7 +290,10 @@ bool execute(const Instruction& i) {
 bool are_native() {
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
   if (__get_cpuid_count(1, 0, &eax, &ebx, &ecx, &edx) == 0 || (ecx >> 27 & 1) == 0) return false;
-  if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 0 || (edx >> 24 & 3) != 3) return false;
+  if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 0 || (edx >> 24 & 3) != 3 ||
+      (edx >> 22 & 1) == 0) {
+    return false;
+  }
   uint32_t low = 0, high = 0;
   __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
   return (low >> 17 & 3) == 3 && syscall(SYS_arch_prctl, 0x1023, 18) == 0;

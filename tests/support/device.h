@@ -11,7 +11,7 @@ inline tw_device detected_device() {
   tw_device_detect(&device);
   if (tiles_here() == Tiles::emulated) {
     install_tiles();
-    device.features |= TW_FEATURE_AMX_TILE | TW_FEATURE_AMX_INT8;
+    device.features |= TW_FEATURE_AMX_TILE | TW_FEATURE_AMX_INT8 | TW_FEATURE_AMX_BF16;
   }
   return device;
 }

@@ -24,6 +24,7 @@ typedef uint64_t tw_features;
 #define TW_FEATURE_BMI2 ((tw_features)1 << 10)
 #define TW_FEATURE_AMX_TILE ((tw_features)1 << 11)
 #define TW_FEATURE_AMX_INT8 ((tw_features)1 << 12)
+#define TW_FEATURE_AMX_BF16 ((tw_features)1 << 13)
 #define TW_FEATURE_NEON ((tw_features)1 << 32)
 #define TW_FEATURE_DOTPROD ((tw_features)1 << 33)
 #define TW_FEATURE_I8MM ((tw_features)1 << 34)
@@ -240,10 +241,12 @@ typedef struct tw_attention_kernel {
   tw_kernel kernel; /* rhs->type: what K and V hold; with rhs->block it is blocks of that */
 } tw_attention_kernel;
 
-/* A decoder, a tw_kernel like others, makes floats of packed codes: dst[panel][k][column] of n
- * columns and k values, whole blocks of them, where rhs begins. Panels of f32, of tile_n
- * columns, from one to the next dst_stride bytes, with nothing behind their values; whole panels
- * are written. Of the arguments lhs, bias and limits are not read. */
+/* A decoder, a tw_kernel like others, makes floats of packed weights: dst[panel][k][column] of n
+ * columns and k values, whole blocks of them (floats: whole unroll_k), where rhs begins. Panels of
+ * tile_n columns, from one to the next dst_stride bytes, with nothing behind their values; whole
+ * panels are written. `dst` is their type; those of bf16 are in pairs of k,
+ * dst[panel][k / 2][column][k % 2], rounded to nearest, ties away from zero. Of the arguments lhs,
+ * bias and limits are not read. */
 
 /* A packer has a row for each layout that it can be told to pack into. */
 typedef struct tw_packer {

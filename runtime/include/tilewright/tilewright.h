@@ -191,7 +191,10 @@ typedef struct tw_matmul {
   tw_type dst_type;  /* of the outputs; TW_TYPE_NONE: f32 */
   const tw_mix* mix; /* null: 128 calls with m = 1 and one with m = 128 */
   size_t mix_count;
-  uint64_t rhs_layout; /* only kernels that read this layout; 0: choose */
+  /* Only kernels that read this layout; 0: choose. Where none of the family does, but a decoder makes
+   * panels of floats of it that some do, these: then all rows are decoded, and tw_run needs scratch.
+   * So weights that are packed for one family may serve another, of products of bf16, too. */
+  uint64_t rhs_layout;
   const char* kernel;  /* only this kernel, whatever it costs; null: choose */
   tw_tuning tuning;    /* for rows without a setting */
   /* Ranges that do not overlap, in any order; copied. Their kernels read one layout, which is then
@@ -229,7 +232,7 @@ typedef struct tw_segment {
 TW_API tw_status tw_plan_segments(const tw_plan* plan, size_t m, tw_segment* segments,
                                   size_t* count);
 /* Which decoder makes floats of m rows' weights, given scratch (tw_scratch_bytes); null: none. The
- * kernels that multiply by those are not among tw_plan_segments. */
+ * kernels that multiply by those are among tw_plan_segments only where no others are. */
 TW_API tw_status tw_plan_decoder(const tw_plan* plan, size_t m, const tw_kernel** decoder);
 /* The cost model's estimate for m rows on one core. */
 TW_API double tw_plan_cycles(const tw_plan* plan, size_t m);
@@ -329,7 +332,8 @@ typedef struct tw_indirect {
  * call. Where tw_matmul.taps is not 0 they want it. tw_run also does m rows faster in it where
  * weights of f32 activations are codes in blocks: a panel of them becomes floats once instead of
  * for each tile of rows; without it, or with less of it, outputs may differ in their last bits.
- * Else 0. */
+ * Plans whose kernels read only what is decoded (tw_matmul.rhs_layout) want it, tw_batch_run, too;
+ * tw_gated_run and tw_groups_run do not take such plans. Else 0. */
 TW_API tw_status tw_scratch_bytes(const tw_plan* plan, size_t m, size_t* bytes);
 
 typedef struct tw_lhs_source {
