@@ -49,6 +49,10 @@ Table attention_table();
 void register_appends(const Session& session);
 Table append_table();
 
+/// Gate and up in one call, against two.
+void register_gated(const Session& session);
+Table gated_table();
+
 /// The workload as the plan alone runs it and as each file of records has it run; prints the table.
 void compare_records(const Session& session, const Workload& workload,
                      const std::vector<std::string>& paths);

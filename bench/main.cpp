@@ -18,7 +18,7 @@ struct Options {
   KernelRequest kernel;
   bool all_kernels = false, packers = false, convolutions = false, depthwise = false,
        attention = false;
-  bool appends = false, quick = false;
+  bool appends = false, gated = false, quick = false;
   std::string filter = ".", json;
   std::vector<std::string> records;
 };
@@ -52,6 +52,7 @@ void add_options(CLI::App& app, Options& o) {
   app.add_flag("--depthwise", o.depthwise, "only depthwise convolutions");
   app.add_flag("--attention", o.attention, "only attention");
   app.add_flag("--appends", o.appends, "only positions appended to packed keys and values");
+  app.add_flag("--gated", o.gated, "only gate and up in one call, against two");
   app.add_option(
          "--records", o.records,
          "instead: the whole workload as chosen by the cost model and by each of these files")
@@ -73,7 +74,7 @@ void run_registered(const Options& options) {
   int argc = static_cast<int>(argv.size());
   benchmark::Initialize(&argc, argv.data());
   TableReporter reporter({workload_table(), kernel_table(), packer_table(), convolution_table(),
-                          depthwise_table(), attention_table(), append_table()});
+                          depthwise_table(), attention_table(), append_table(), gated_table()});
   const size_t count = benchmark::RunSpecifiedBenchmarks(&reporter);
   benchmark::Shutdown();
   if (count == 0) fail(fmt::format("no benchmark's name matches '{}'", options.filter));
@@ -102,6 +103,8 @@ int run(int argc, char** argv) {
     register_attention(session);
   } else if (options.appends) {
     register_appends(session);
+  } else if (options.gated) {
+    register_gated(session);
   } else if (kernels) {
     register_kernels(session, options.kernel);
   } else {

@@ -5,7 +5,7 @@
 // into lhs f16 m1 kr1 k%1 [data] (602068c7767e2e3c)
 //          | 16 x k bits of codes |
 //
-// from   specs/matmul_clamp_f16_f16_f16p.yaml (b435761e2aef4b6a)
+// from   specs/matmul_clamp_f16_f16_f16p.yaml (bc93d51b00ef6f59)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

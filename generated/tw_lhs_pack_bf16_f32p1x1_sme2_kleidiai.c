@@ -5,7 +5,7 @@
 // into lhs f32 m1 kr1 k%1 [data] (64605dcca29305d6)
 //          | 32 x k bits of codes |
 //
-// from   specs/matmul_clamp_f32_f32_f32p.yaml (ee005573b322382e)
+// from   specs/matmul_clamp_f32_f32_f32p.yaml (3dc2d8b860a54291)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

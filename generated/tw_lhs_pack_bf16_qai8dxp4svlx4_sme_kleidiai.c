@@ -5,8 +5,8 @@
 // into lhs i8 m4svl kr4 k%32 round=away [data|zeros:i32|scales:f32] (0d4b6114d5f8ddc5)
 //          | 32svl x k bits of codes | 4svl i32 x zeros | 4svl f32 x scales |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (850f5f8e15de0bf7)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (2d63b88859b18eee)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (b690cc773364599c)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (5033c0c4a7c47c43)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -6,8 +6,8 @@
 //          | 32 x k bits of codes | 4 i32 x zeros | 4 f32 x scales |
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (a1e72ea30316159d)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (850f5f8e15de0bf7)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (2d63b88859b18eee)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (b690cc773364599c)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (5033c0c4a7c47c43)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into lhs i8 m16 kr64 k%64 [data|sums:i32*1|zeros:i32|scales:f32] (4d318129ade7d1a0)
 //          | 128 x k bits of codes | 16 i32 x sums | 16 i32 x zeros | 16 f32 x scales |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (2d63b88859b18eee)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (5033c0c4a7c47c43)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

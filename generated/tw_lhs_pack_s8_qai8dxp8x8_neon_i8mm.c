@@ -5,7 +5,7 @@
 // into lhs i8 m8 kr8 k%32 [data|zeros:i32|scales:f32] (4d449c63c754e41f)
 //          | 64 x k bits of codes | 8 i32 x zeros | 8 f32 x scales |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (2d63b88859b18eee)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (5033c0c4a7c47c43)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

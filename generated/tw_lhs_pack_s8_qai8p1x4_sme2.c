@@ -5,6 +5,7 @@
 // into lhs i8 m1 kr4 k%32 [data] (152e9fe63452aaa7)
 //          | 8 x k bits of codes |
 //
+// from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (cf07e9e4b404b803)
 // from   specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml (80a1c2b20ea20730)
 // from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (858997c95bac1731)
 // again  tilewright generate

@@ -8,7 +8,7 @@
 //     | 512vl x k bits of codes | 16vl f32 x bias |
 // tile 6 x 16vl: needs 31 vector registers on sve2 (24 accumulators + 7 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_f32_f32p.yaml (ee005573b322382e)
+// from   specs/matmul_clamp_f32_f32_f32p.yaml (3dc2d8b860a54291)
 // again  tilewright generate
 //
 // Registers in loop k:

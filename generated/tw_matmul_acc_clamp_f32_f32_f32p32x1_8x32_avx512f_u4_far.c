@@ -8,7 +8,7 @@
 //     | 1024 x k bits of codes | 32 f32 x bias |
 // tile 8 x 32: needs 19 vector registers on avx512f (16 accumulators + 3 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_f32_f32p.yaml (ee005573b322382e)
+// from   specs/matmul_clamp_f32_f32_f32p.yaml (3dc2d8b860a54291)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

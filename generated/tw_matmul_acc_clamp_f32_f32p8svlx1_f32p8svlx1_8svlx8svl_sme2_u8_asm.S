@@ -8,7 +8,7 @@
 //     | 256svl x k bits of codes | 8svl f32 x bias |
 // tile 8svl x 8svl: needs 6 vector registers on sme2 (6 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_f32_f32p.yaml (ee005573b322382e)
+// from   specs/matmul_clamp_f32_f32_f32p.yaml (3dc2d8b860a54291)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 16 f16 x bias | 256 x k bits of codes |
 // tile 1 x 16: needs 16 vector registers on neon_fp16 (16 accumulators), 32 exist
 //
-// from   specs/matmul_clamp_f16_f16_f16p.yaml (b435761e2aef4b6a)
+// from   specs/matmul_clamp_f16_f16_f16p.yaml (bc93d51b00ef6f59)
 // again  tilewright generate
 //
 // Registers in loop k:

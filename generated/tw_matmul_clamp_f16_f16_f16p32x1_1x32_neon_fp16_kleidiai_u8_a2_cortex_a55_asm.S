@@ -8,7 +8,7 @@
 //     | 32 f16 x bias | 512 x k bits of codes |
 // tile 1 x 32: needs 18 vector registers on neon_fp16 (8 accumulators + 10 operands), 32 exist
 //
-// from   specs/matmul_clamp_f16_f16_f16p.yaml (b435761e2aef4b6a)
+// from   specs/matmul_clamp_f16_f16_f16p.yaml (bc93d51b00ef6f59)
 // again  tilewright generate
 //
 // Registers in loop k:

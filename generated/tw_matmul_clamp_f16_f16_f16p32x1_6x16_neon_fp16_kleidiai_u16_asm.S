@@ -8,7 +8,7 @@
 //     | 32 f16 x bias | 512 x k bits of codes |
 // tile 6 x 16: needs 30 vector registers on neon_fp16 (24 accumulators + 6 operands), 32 exist
 //
-// from   specs/matmul_clamp_f16_f16_f16p.yaml (b435761e2aef4b6a)
+// from   specs/matmul_clamp_f16_f16_f16p.yaml (bc93d51b00ef6f59)
 // again  tilewright generate
 //
 // Registers in loop k:

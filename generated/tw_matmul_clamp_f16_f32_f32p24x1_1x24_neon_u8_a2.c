@@ -8,7 +8,7 @@
 //     | 768 x k bits of codes | 24 f32 x bias |
 // tile 1 x 24: needs 19 vector registers on neon (12 accumulators + 7 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_f32_f32p.yaml (ee005573b322382e)
+// from   specs/matmul_clamp_f32_f32_f32p.yaml (3dc2d8b860a54291)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -8,7 +8,7 @@
 //     | 512 x k bits of codes | 16 f32 x bias |
 // tile 6 x 16: needs 16 vector registers on avx2 (11 accumulators + 5 operands), 16 exist
 //
-// from   specs/matmul_clamp_f32_f32_f32p.yaml (ee005573b322382e)
+// from   specs/matmul_clamp_f32_f32_f32p.yaml (3dc2d8b860a54291)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

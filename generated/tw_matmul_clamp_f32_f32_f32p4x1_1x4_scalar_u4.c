@@ -8,7 +8,7 @@
 //     | 128 x k bits of codes | 4 f32 x bias |
 // tile 1 x 4: needs 10 vector registers on scalar (4 accumulators + 6 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_f32_f32p.yaml (ee005573b322382e)
+// from   specs/matmul_clamp_f32_f32_f32p.yaml (3dc2d8b860a54291)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -8,7 +8,7 @@
 //     | 64 x k bits of codes | 32 i32 x sums | 32 f32 x scales | 32 f32 x zeros | 32 f32 x bias |
 // tile 32 x 32: needs 17 vector registers on amx_int8 (1 accumulator + 16 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (862f00c6cf3ad0c2)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (7445f915bd9c4918)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -443,8 +443,8 @@ L(k_part_done):
   imul r11, rbx
   lea r11, [r11 + 256]
   lea r11, [rdx + r11]                                   // field
-  vmovdqu64 zmm4, zmmword ptr [r11 + 0]                  // zero_column_0
-  vmovdqu64 zmm5, zmmword ptr [r11 + 64]                 // zero_column_1
+  vmovdqu64 zmm4, zmmword ptr [r11 + 0]                  // zero_0
+  vmovdqu64 zmm5, zmmword ptr [r11 + 64]                 // zero_1
   mov r11, 0
   mov rbx, qword ptr [rdi + 8*3]                         // k
   sub r11, rbx

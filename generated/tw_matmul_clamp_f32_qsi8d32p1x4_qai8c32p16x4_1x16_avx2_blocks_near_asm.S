@@ -9,7 +9,7 @@
 // or blocks of any other multiple of 64
 // tile 1 x 16: needs 10 vector registers on avx2 (4 accumulators + 5 operands + 1 mask), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (6ac87e42c8de77c2)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (b7774ca6257d4773)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -6,7 +6,7 @@
 //          | 16vl f32 x bias | 512vl x k bits of codes |
 //
 // from   specs/imatmul_clamp_f32_f32_f32p.yaml (e8021fb91bdc9eb7)
-// from   specs/matmul_clamp_f32_f32_f32p.yaml (ee005573b322382e)
+// from   specs/matmul_clamp_f32_f32_f32p.yaml (3dc2d8b860a54291)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

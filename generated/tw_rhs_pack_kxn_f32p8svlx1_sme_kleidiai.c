@@ -5,7 +5,7 @@
 // into rhs f32 n8svl kr1 k%1 [bias:f32|data] (fbf23d8d9540dabb)
 //          | 8svl f32 x bias | 256svl x k bits of codes |
 //
-// from   specs/matmul_clamp_f32_f32_f32p.yaml (ee005573b322382e)
+// from   specs/matmul_clamp_f32_f32_f32p.yaml (3dc2d8b860a54291)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

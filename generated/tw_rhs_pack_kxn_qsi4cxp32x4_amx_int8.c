@@ -5,7 +5,7 @@
 // into rhs i4 n32 kr4 pair=depth uu k%32 [data|sums:i32*1|scales:f32|bias:f32] (2c82e77fa734cc7b)
 //          | 128 x k bits of codes | 32 i32 x sums | 32 f32 x scales | 32 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (850f5f8e15de0bf7)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (b690cc773364599c)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -6,7 +6,7 @@
 //          | 128 x k bits of codes | 32 i32 x sums | 32 f32 x scales | 32 f32 x bias |
 //
 // from   specs/matmul_clamp_f32_f32_qsi4cxp.yaml (ba2f5740fcec2226)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (850f5f8e15de0bf7)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (b690cc773364599c)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

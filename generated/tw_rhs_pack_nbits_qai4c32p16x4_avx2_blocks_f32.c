@@ -10,7 +10,7 @@
 //          | 64 x k bits of codes | 16 f32 x scales a block | 16 f32 x zeros a block | 16 f32 x sums | 16 f32 x bias |
 //
 // from   specs/matmul_clamp_f32_f32_qai4c32p.yaml (bf1d020e3fa308a0)
-// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (f371b31155f2cd46)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (5c6252820589efde)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

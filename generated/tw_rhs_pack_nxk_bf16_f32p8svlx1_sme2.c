@@ -5,7 +5,7 @@
 // into rhs f32 n8svl kr1 k%1 [data|bias:f32] (98cd496f338e6103)
 //          | 256svl x k bits of codes | 8svl f32 x bias |
 //
-// from   specs/matmul_clamp_f32_f32_f32p.yaml (ee005573b322382e)
+// from   specs/matmul_clamp_f32_f32_f32p.yaml (3dc2d8b860a54291)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into rhs f16 n32 kr1 k%1 [bias:f16|data] (9477d09366a98169)
 //          | 32 f16 x bias | 512 x k bits of codes |
 //
-// from   specs/matmul_clamp_f16_f16_f16p.yaml (b435761e2aef4b6a)
+// from   specs/matmul_clamp_f16_f16_f16p.yaml (bc93d51b00ef6f59)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into rhs f32 n32 kr1 k%1 [data|bias:f32] (fdb794c84f10cc15)
 //          | 1024 x k bits of codes | 32 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_f32_f32p.yaml (ee005573b322382e)
+// from   specs/matmul_clamp_f32_f32_f32p.yaml (3dc2d8b860a54291)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

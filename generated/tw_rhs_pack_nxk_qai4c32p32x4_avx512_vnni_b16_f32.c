@@ -6,7 +6,7 @@
 //          | 128 x k bits of codes | 32 f32 x scales a block | 32 f32 x zeros a block | 32 f32 x sums | 32 f32 x bias |
 //
 // from   specs/matmul_clamp_f32_f32_qai4c32p.yaml (bf1d020e3fa308a0)
-// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (f371b31155f2cd46)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (5c6252820589efde)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -6,7 +6,7 @@
 //          | 128 x k bits of codes | 32 f32 x scales a block | 32 f32 x sums | 32 f32 x bias |
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (a1e72ea30316159d)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (265e5b8a1bb010f3)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a9e27d403ccd3d34)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

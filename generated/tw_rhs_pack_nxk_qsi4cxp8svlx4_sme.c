@@ -5,7 +5,7 @@
 // into rhs i4 n8svl kr4 pair=column us k%32 [data|sums:i32*1|scales:f32|bias:f32] (b85020c082fcb388)
 //          | 32svl x k bits of codes | 8svl i32 x sums | 8svl f32 x scales | 8svl f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (850f5f8e15de0bf7)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (b690cc773364599c)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

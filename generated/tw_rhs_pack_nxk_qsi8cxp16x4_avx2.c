@@ -6,7 +6,7 @@
 //          | 128 x k bits of codes | 16 i32 x sums | 16 f32 x scales | 16 f32 x bias |
 //
 // from   specs/matmul_clamp_f32_f32_qsi8cxp.yaml (1292879f9358041e)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (2d63b88859b18eee)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (5033c0c4a7c47c43)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into rhs i8 n32 kr4 u k%32 [data|sums:i32*1|scales:f32|bias:f32] (9c8d093631f05844)
 //          | 256 x k bits of codes | 32 i32 x sums | 32 f32 x scales | 32 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (2d63b88859b18eee)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (5033c0c4a7c47c43)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

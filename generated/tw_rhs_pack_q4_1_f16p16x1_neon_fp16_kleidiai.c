@@ -5,7 +5,7 @@
 // into rhs f16 n16 kr1 k%1 [bias:f16|data] (b403225a2ab24e7f)
 //          | 16 f16 x bias | 256 x k bits of codes |
 //
-// from   specs/matmul_clamp_f16_f16_f16p.yaml (b435761e2aef4b6a)
+// from   specs/matmul_clamp_f16_f16_f16p.yaml (bc93d51b00ef6f59)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -90,11 +90,13 @@ void table_nibbles(const Step& s, Machine& m) {
 }
 
 void table_values(const Step& s, Machine& m) {
-  if (m.held != Machine::Table::given) throw Fault("no table was loaded");
+  const bool was_put = m.held == Machine::Table::put && (m.pairs_put & 3) == 3;
+  if (m.held != Machine::Table::given && !was_put) throw Fault("no table was loaded");
+  const uint8_t* const table = was_put ? &m.entries[0] : &m.table[0];
   uint8_t to[longest_vector];
   for (size_t i = 0; i < s.to.bytes; ++i) {
     const size_t code = static_cast<size_t>(s.imm) * s.to.bytes + i;
-    to[i] = m.table[s.arg[0].at[code / 4] >> (code % 4 * 2) & 3];
+    to[i] = table[s.arg[0].at[code / 4] >> (code % 4 * 2) & 3];
   }
   std::memcpy(s.to.at, to, s.to.bytes);
 }

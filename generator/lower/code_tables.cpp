@@ -14,15 +14,18 @@ bool looks_up_raised(const Variant& v) {
 
 bool looks_up_values(const Variant& v) {
   const OperandContract& contract = contract_of(v);
-  return contract.needs.back().code == OpCode::table_nibbles;
+  return contract.needs.back().code == OpCode::table_nibbles || looks_up_codes(contract);
 }
 
 void put_table(const Variant& v, Builder& b) {
+  const bool has_signs = looks_up_codes(contract_of(v));
+  const int64_t codes = int64_t{1} << bits(v.rhs.element);
   const auto value = [&](int64_t code) -> int64_t {
+    if (has_signs) return static_cast<uint8_t>((code ^ (codes / 2)) - codes / 2);
     if (v.rhs.table == nullptr) return code;
     return static_cast<uint8_t>(v.rhs.table->values[static_cast<size_t>(code)]);
   };
-  for (int64_t pair = 0; pair < 8; ++pair) {
+  for (int64_t pair = 0; pair < codes / 2; ++pair) {
     const Value both = b.constant(value(2 * pair + 1) << 32 | value(2 * pair));
     b.op(OpCode::table_put, {both}, {.imm = pair});
   }

@@ -221,6 +221,11 @@ class GroupOutputs {
                        ? load_dup32(t, of_row(FieldKind::scales), "scale_row")
                        : no_value),
         output_(t) {
+    if (has_field(t.rhs, FieldKind::zero_points)) {
+      zeros_ = field_pointers(t, t.rhs, FieldKind::zero_points);
+      row_sum_ =
+          negated_row(t, of_row(FieldKind::sums), of_row(FieldKind::zero_points), minus_k(t));
+    }
     for (int64_t i = 0; i < group_vectors; ++i) rows_.push_back(row_of(i));
   }
 
@@ -249,6 +254,9 @@ class GroupOutputs {
     if (zero_ != no_value) {
       sum = add_zero_point(t_, sum, of_columns(sums_, vector, "colsum"), {zero_}, "sum");
     }
+    if (row_sum_ != no_value) {
+      sum = with_column_zero(t_, sum, of_columns(zeros_, vector, "zero"), row_sum_);
+    }
     const Value scale = of_columns(scales_, vector, "scale");
     const Value exist = column_predicate(t_, vector);
     const Value bias = b_.op(OpCode::load_pred, {exist, bias_[j].pointer},
@@ -263,7 +271,8 @@ class GroupOutputs {
   const std::vector<Value>& tiles_;  ///< row `rows_[i]` of each is a vector of columns
   std::vector<Value> sums_, scales_;
   std::vector<Place> bias_;
-  Value zero_, row_scale_;
+  std::vector<Value> zeros_;  ///< of columns
+  Value zero_, row_scale_, row_sum_ = no_value;
   OutputStage output_;
   std::vector<Value> rows_;
 };

@@ -4,8 +4,9 @@
 // the sums, of four rows by an outer product:
 //   f += float(sum a q) * (scale_a * scale_w)
 // Before them is added what code 0 of a column is worth times what a row's codes are: offsets, of
-// rows that keep what their codes are worth together, or of minimums:
+// rows that keep what their codes are worth together, or of minimums and of zero points:
 //   f += sum_a * offset                  f += (float(-sum of a) * scale_a) * middle
+//                                        f += (float(-sum of a) * scale_a) * (zero point * scale_w)
 // Sums of codes that count from their middle begin with minus its product with the rows' sums.
 #include <fmt/format.h>
 
@@ -37,6 +38,7 @@ class BlockTiles {
         scaled_rows_(field_of(*t.lhs.layout, FieldKind::scales).per_block),
         has_offsets_(field_index(*t.rhs.layout, FieldKind::offsets) >= 0),
         has_minimums_(field_index(*t.rhs.layout, FieldKind::minimums) >= 0),
+        has_zeros_(field_index(*t.rhs.layout, FieldKind::zero_points) >= 0),
         middle_(-start_factor(contract_of(t.v), *t.v.family.rhs, t.v.rhs.order.kr)) {}
 
   /// The blocks' totals, a tile for each vector of columns. A loop for each number of groups, of
@@ -48,7 +50,7 @@ class BlockTiles {
       all_pairs_ = b_.op(OpCode::pred_all, {}, {.bits = 16}, "all_pairs", Role::mask);
       middles_ = splat32(b_, static_cast<uint32_t>(middle_), "middle", Role::mask);
     }
-    if (has_offsets_ || has_minimums_ || (scaled_rows_ && by_fours)) {
+    if (has_offsets_ || counts_codes() || (scaled_rows_ && by_fours)) {
       all_ = b_.op(OpCode::pred_all, {}, {.bits = 32}, "all_rows", Role::mask);
     }
     for (int64_t i = 0; by_fours && i < held_rows; ++i) {
@@ -166,7 +168,9 @@ class BlockTiles {
   /// Sums, with what the middle code takes back.
   std::vector<Value> started(const KState& block, std::vector<Value> tiles) {
     if (middle_ == 0) return tiles;
-    const Value of_rows = sums_of_codes(block);
+    const bool from_end = is_behind_codes(t_.v.lhs, FieldKind::sums);
+    const Value of_rows =
+        sums_of_codes(from_end ? ends_of_codes(t_, block.lhs, t_.v.lhs) : block.lhs);
     for (Value& tile : tiles) {
       tile = b_.op(OpCode::outer_s16s16, {tile, of_rows, middles_, all_pairs_, all_pairs_}, {},
                    "tile", Role::accumulator);
@@ -175,8 +179,8 @@ class BlockTiles {
   }
 
   /// Minus those of the rows.
-  Value sums_of_codes(const KState& block) {
-    const Place at = first_of_rows(block.lhs, FieldKind::sums);
+  Value sums_of_codes(const std::vector<Value>& lhs) {
+    const Place at = first_of_rows(lhs, FieldKind::sums);
     return b_.op(OpCode::load, {at.pointer}, {.offset = at.offset}, "sums_of_codes", Role::operand);
   }
 
@@ -222,24 +226,34 @@ class BlockTiles {
     return scales_of_block(t_, rhs, steps_, {vector, 1}).front();
   }
 
+  /// Whether columns have something to add for every code of a row.
+  [[nodiscard]] bool counts_codes() const { return has_minimums_ || has_zeros_; }
+
   /// What a row's codes are worth, if columns have something to add to all of them.
   Value worth_of_rows(const KState& block, Value row_scale) {
     if (has_offsets_) return rows_together(t_, first_of_rows(block.lhs, FieldKind::sums));
-    if (!has_minimums_) return no_value;
-    const Value codes = sums_of_codes(block);
+    if (!counts_codes()) return no_value;
+    const Value codes = sums_of_codes(block.lhs);
     const Value real = b_.op(OpCode::cvt_i32_f32, {codes}, {}, "sums", Role::operand);
     return b_.op(OpCode::fmul, {real, row_scale}, {}, "sums", Role::operand);
   }
 
+  /// What the columns have for all of a row's codes.
+  Value worth_of_columns(const std::vector<Value>& rhs, int64_t vector, Value scale) {
+    if (has_minimums_) return negated_minimums(t_, rhs, steps_, {vector, 1}).front();
+    if (has_offsets_) return column_scale(t_, rhs, vector, FieldKind::offsets);
+    const Value zero = column_scale(t_, rhs, vector, FieldKind::zero_points);
+    return b_.op(OpCode::fmul, {zero, scale}, {}, "zero", Role::operand);
+  }
+
   /// To a block's totals of a vector of columns, where its sums have been multiplied.
-  void add_worth(KState& block, int64_t vector, Value worth) {
+  void add_worth(KState& block, int64_t vector, Value worth, Value scale) {
     if (worth == no_value) return;
     const std::vector<Value> rhs = moved_beyond(t_, block.rhs, beyond_);
     Value& total = block.carried[static_cast<size_t>(vector)];
-    const Value offset = has_offsets_ ? column_scale(t_, rhs, vector, FieldKind::offsets)
-                                      : negated_minimums(t_, rhs, steps_, {vector, 1}).front();
+    const Value columns = worth_of_columns(rhs, vector, scale);
     total =
-        b_.op(OpCode::outer_f32, {total, worth, offset, all_, all_}, {}, "f", Role::accumulator);
+        b_.op(OpCode::outer_f32, {total, worth, columns, all_, all_}, {}, "f", Role::accumulator);
   }
 
   /// One block into the totals, which it carries.
@@ -265,7 +279,7 @@ class BlockTiles {
         worth = worth_of_rows(block, row_scale);
       }
       const Value scale = scale_of(block, j);
-      add_worth(block, j, worth);
+      add_worth(block, j, worth, scale);
       scaled_rows_ ? add_both(sum, row_scale, scale, at_once, total)
                    : add_columns(sum, scale, total);
     }
@@ -274,11 +288,11 @@ class BlockTiles {
   /// The same, row by row of those that exist.
   void add_block_by_rows(KState& block) {
     const std::vector<Value> sums = all_sums(block);
-    const Value worth = worth_of_rows(block, has_minimums_ ? row_scales(block.lhs) : no_value);
+    const Value worth = worth_of_rows(block, counts_codes() ? row_scales(block.lhs) : no_value);
     std::vector<Value> scales;
     for (int64_t j = 0; j < t_.vectors(); ++j) {
       scales.push_back(scale_of(block, j));
-      add_worth(block, j, worth);
+      add_worth(block, j, worth, scales.back());
     }
     std::vector<Value> inits = {b_.op(OpCode::constant, {}, {.imm = 0}, "row")};
     if (scaled_rows_) {
@@ -320,7 +334,7 @@ class BlockTiles {
   std::unique_ptr<TileMultiplier> how_;
   Value beyond_, steps_beyond_;
   bool scaled_rows_;  ///< of every block
-  bool has_offsets_, has_minimums_;
+  bool has_offsets_, has_minimums_, has_zeros_;
   int middle_;   ///< code, which is worth 0; 0: codes have signs, or minimums
   Steps steps_;  ///< of the super-block at hand
   int64_t groups_ = 0;

@@ -171,42 +171,37 @@ bool sums_are_floats(const Tile1& t) {
 
 }  // namespace
 
-ColumnZeroPoints::ColumnZeroPoints(const Tile1& t)
-    : t_(t),
-      columns_(load_columns(t, field_pointers(t, t.rhs, FieldKind::zero_points), "zero_column")) {}
-
-Value ColumnZeroPoints::minus_k() const {
-  const Value minus_k = t_.b.op(OpCode::isub, {t_.b.constant(0), t_.b.arg(ArgField::k)});
-  return t_.b.op(OpCode::dup, {minus_k}, {.bits = 32}, "minus_k", Role::operand);
-}
-
-Value ColumnZeroPoints::negated_row(const Place& sum, const Place& zero_point,
-                                    Value minus_k) const {
-  const Value negated = negated_codes(t_, sum);
-  const Value zero = load_dup32(t_, zero_point, "zero");
-  const Value row = add_product(t_, negated, zero, minus_k, "row");
-  return t_.b.op(OpCode::cvt_i32_f32, {row}, {}, "row", Role::operand);
-}
-
-Value ColumnZeroPoints::take(Value sum, int64_t vector, Value negated_row) const {
-  const Value real = t_.b.op(OpCode::cvt_i32_f32, {sum}, {}, "real", Role::accumulator);
-  return t_.b.op(OpCode::fma, {columns_[static_cast<size_t>(vector)], negated_row, real}, {}, "sum",
-                 Role::accumulator);
+Value negated_row(const Tile1& t, const Place& sum, const Place& zero_point, Value negated_k) {
+  const Value negated = negated_codes(t, sum);
+  const Value zero = load_dup32(t, zero_point, "zero");
+  const Value row = add_product(t, negated, zero, negated_k, "row");
+  return t.b.op(OpCode::cvt_i32_f32, {row}, {}, "row", Role::operand);
 }
 
 void take_column_zero_points(const Tile1& t, Rows& sums) {
-  const ColumnZeroPoints columns(t);
+  const std::vector<Value> columns =
+      load_columns(t, field_pointers(t, t.rhs, FieldKind::zero_points), "zero_column");
   const std::vector<Value> totals = field_pointers(t, t.lhs, FieldKind::sums);
   const std::vector<Value> zeros = field_pointers(t, t.lhs, FieldKind::zero_points);
-  const Value minus_k = columns.minus_k();
+  const Value k = minus_k(t);
   for (size_t r = 0; r < sums.size(); ++r) {
     const auto at = static_cast<int64_t>(r);
-    const Value row = columns.negated_row(lhs_row(t, totals, at, FieldKind::sums),
-                                          lhs_row(t, zeros, at, FieldKind::zero_points), minus_k);
+    const Value row = negated_row(t, lhs_row(t, totals, at, FieldKind::sums),
+                                  lhs_row(t, zeros, at, FieldKind::zero_points), k);
     for (size_t j = 0; j < sums[r].size(); ++j) {
-      sums[r][j] = columns.take(sums[r][j], static_cast<int64_t>(j), row);
+      sums[r][j] = with_column_zero(t, sums[r][j], columns[j], row);
     }
   }
+}
+
+Value with_column_zero(const Tile1& t, Value sum, Value column, Value row) {
+  const Value real = t.b.op(OpCode::cvt_i32_f32, {sum}, {}, "real", Role::accumulator);
+  return t.b.op(OpCode::fma, {column, row, real}, {}, "sum", Role::accumulator);
+}
+
+Value minus_k(const Tile1& t) {
+  const Value negated = t.b.op(OpCode::isub, {t.b.constant(0), t.b.arg(ArgField::k)});
+  return t.b.op(OpCode::dup, {negated}, {.bits = 32}, "minus_k", Role::operand);
 }
 
 Value as_zero_points(const Tile1& t, Value integers) {

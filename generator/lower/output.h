@@ -71,21 +71,13 @@ Value load_zero_point(const Tile1& t, const Place& at, const std::string& name);
 /// Zero points of that type from integers.
 Value as_zero_points(const Tile1& t, Value integers);
 /// Makes f32 of sums: less the products of the columns' zero points and the row's sum of codes.
-class ColumnZeroPoints {
- public:
-  explicit ColumnZeroPoints(const Tile1& t);
-  [[nodiscard]] Value minus_k() const;
-  /// In every lane, as f32: minus the sum of a row's codes less its zero point, of what is there.
-  [[nodiscard]] Value negated_row(const Place& sum, const Place& zero_point, Value minus_k) const;
-  /// Of a vector of that row.
-  [[nodiscard]] Value take(Value sum, int64_t vector, Value negated_row) const;
-
- private:
-  const Tile1& t_;
-  std::vector<Value> columns_;
-};
-/// The same of all sums of a tile.
 void take_column_zero_points(const Tile1& t, Rows& sums);
+/// The same of one sum, by the column's zero point and the row's sum, a vector of f32: minus that
+/// of its codes less its zero point.
+Value with_column_zero(const Tile1& t, Value sum, Value column, Value row);
+Value negated_row(const Tile1& t, const Place& sum, const Place& zero_point, Value negated_k);
+/// In every lane, for negated_row().
+Value minus_k(const Tile1& t);
 /// Adds the product of a row's zero point and the columns' sums.
 Value add_zero_point(const Tile1& t, Value sum, Value columns, RowValue zero,
                      const std::string& name);

@@ -315,6 +315,12 @@ std::optional<Relayout> way_from(const std::vector<Bits>& loads,
     }
   }
   if (starts.empty()) return std::nullopt;
+  // The search moves nothing out of the lanes below those that it moves.
+  for (const Bits& lanes : loads) {
+    const auto low_end = lanes.begin() + (searched_unit(way.unit) - way.unit);
+    const auto wanted = [&](Coordinates bit) { return among(bit, goal); };
+    if (std::any_of(lanes.begin(), low_end, wanted)) return std::nullopt;
+  }
   const auto spare = static_cast<int>(std::count(starts[0].begin(), starts[0].end(), 0));
   if (size_t{1} << spare > most_vectors) return std::nullopt;
   const std::optional<FoundWay> found = shortest_way(moves, searched_unit(way.unit), starts, spare);

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "lower/output.h"
+#include "model/operand_contract.h"
 
 namespace tw {
 namespace {
@@ -12,7 +13,11 @@ namespace {
 class TileRows {
  public:
   TileRows(const Tile1& t, const TileSum& sum_of, const std::function<void(int64_t)>& begin)
-      : t_(t), b_(t.b), sum_of_(sum_of), begin_(begin) {
+      : t_(t),
+        b_(t.b),
+        sum_of_(sum_of),
+        begin_(begin),
+        has_starts_(start_factor(contract_of(t.v), *t.v.family.rhs, t.v.rhs.order.kr) != 0) {
     if (has_field(t.lhs, FieldKind::zero_points)) {
       column_sums_ = load_columns(t, field_pointers(t, t.rhs, FieldKind::sums), "colsum");
     }
@@ -20,8 +25,8 @@ class TileRows {
       scales_ = load_columns(t, field_pointers(t, t.rhs, FieldKind::scales), "scale");
     }
     if (has_field(t.rhs, FieldKind::zero_points)) {
-      column_zeros_.emplace(t);
-      minus_k_ = column_zeros_->minus_k();
+      column_zeros_ = load_columns(t, field_pointers(t, t.rhs, FieldKind::zero_points), "zero");
+      minus_k_ = minus_k(t);
     }
     output_.emplace(t);
     for (const FieldKind kind : {FieldKind::zero_points, FieldKind::scales, FieldKind::sums}) {
@@ -74,31 +79,29 @@ class TileRows {
   /// `at`: the row's number in the block, its outputs, its fields.
   void write_row(int64_t block, const std::vector<Value>& at) {
     const Value row = at[0];
-    Value zero = no_value, negated = no_value;
-    Place zero_at, sum_at;
+    Value zero = no_value, negated = no_value, row_sum = no_value;
+    Place of_zero{};
     Factors by;
     for (size_t i = 0; i < fields_.size(); ++i) {
       const Place place = {at[i + 2], 0};
       switch (fields_[i].first) {
         case FieldKind::zero_points:
           zero = load_zero_point(t_, place, "zero");
-          zero_at = place;
+          of_zero = place;
           break;
         case FieldKind::scales:
           by.row = {load_dup32(t_, place, "scale_row")};
           break;
         default:
-          negated = negated_start(t_, place);
-          sum_at = place;
+          if (has_starts_) negated = negated_start(t_, place);
+          if (!column_zeros_.empty()) row_sum = negated_row(t_, place, of_zero, minus_k_);
       }
     }
-    Value negated_row = no_value;
-    if (column_zeros_) negated_row = column_zeros_->negated_row(sum_at, zero_at, minus_k_);
     for (int64_t j = 0; j < t_.vectors(); ++j) {
       const auto column = static_cast<size_t>(j);
       Value sum = sum_of_(block, j, row, negated);
       if (zero != no_value) sum = add_zero_point(t_, sum, column_sums_[column], {zero}, "sum");
-      if (column_zeros_) sum = column_zeros_->take(sum, j, negated_row);
+      if (row_sum != no_value) sum = with_column_zero(t_, sum, column_zeros_[column], row_sum);
       if (!scales_.empty()) by.column = scales_[column];
       sum = output_->scaled(sum, by, bias_.empty() ? no_value : bias_[column]);
       if (t_.v.family.accumulate) {
@@ -113,10 +116,10 @@ class TileRows {
   Builder& b_;
   const TileSum& sum_of_;
   const std::function<void(int64_t)>& begin_;
-  std::vector<Value> column_sums_, scales_, predicates_, bias_;
-  std::vector<std::pair<FieldKind, Value>> fields_;  ///< of rows, 4 bytes each
-  std::optional<ColumnZeroPoints> column_zeros_;
+  std::vector<Value> column_sums_, column_zeros_, scales_, predicates_, bias_;
   Value minus_k_ = no_value;
+  bool has_starts_;                                  ///< accumulators begin with sums of codes
+  std::vector<std::pair<FieldKind, Value>> fields_;  ///< of rows, 4 bytes each
   std::optional<OutputStage> output_;
 };
 

@@ -118,7 +118,8 @@ Layout lhs_layout(const Format& format, const Format& rhs, const Isa& isa,
   const bool has_starts = start_factor(wants, rhs, panels.kr) != 0;
   const Field sums = sums_field(isa, rhs, wants, panels, block);
   layout.fields = {data};
-  if (has_starts || (block != 0 && (rhs.has_zero_point || rhs.has_minimums))) {
+  const bool scales_sums = block != 0 || !is_static(format);
+  if (has_starts || (scales_sums && (rhs.has_zero_point || rhs.has_minimums))) {
     const bool first = starts_are_vectors(isa, wants, block);
     layout.fields.insert(first ? layout.fields.begin() : layout.fields.end(), sums);
   }
@@ -349,6 +350,19 @@ static void check_bytes_of_scales(const Format& rhs, const Isa& isa) {
       rhs.name, isa.name));
 }
 
+/// Tiles that begin with a row's sum times the middle code take it as a number of 16 bits.
+static void check_pair_sums(const OperandContract& contract, const Format& rhs, const Isa& isa,
+                            int block) {
+  constexpr int most = 32767 / 128;
+  const bool begins = sums_in_tiles(contract) && contract.pair == NibblePair::depth &&
+                      start_factor(contract, rhs, contract.kr.front()) != 0;
+  if (!begins || block <= most) return;
+  throw NoInstruction(
+      fmt::format("blocks of {} are not possible with format {} on {}: tiles begin with sums of 16 "
+                  "bits, those of up to {} codes",
+                  block, rhs.name, isa.name, most));
+}
+
 LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique technique, const Isa& isa,
                           const Panels& wanted) {
   check_pair(lhs, rhs, technique, isa, wanted.sums);
@@ -372,12 +386,7 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
                     "adds products to rows of tiles: dot and mmla are",
                     rhs.name, isa.name));
   }
-  if (own && block != 0 && rhs.has_zero_point && technique == Technique::outer) {
-    throw std::invalid_argument(
-        fmt::format("zero points in blocks are not possible with technique {} on {}: its "
-                    "activations keep no sums of blocks that it could take them with",
-                    name(technique), isa.name));
-  }
+  check_pair_sums(contract, rhs, isa, block);
   Panels panels = wanted;
   if (panels.kr == 0) panels.kr = preferred_kr(contract, rhs, block);
   if (panels.lhs == Length{}) panels.lhs = contract.lhs_rows.of(isa, panels.kr);

@@ -42,6 +42,11 @@ static const std::vector<OperandContract>& contracts() {
       // well. Terms of zero points take k in every lane.
       {dot, own, i2, block_scales, {{OpCode::tile_dot4_s8s8_lane}, {OpCode::tile_dot2_s16s16_lane}, {OpCode::shr, 8}},
        {4}, one, two_lanes, depth, true, true, i8, Contraction::dot_groups},
+      // Where the machine has a table of them they are signed, four vectors of columns in one.
+      {dot, own, i2, column_scales, {{OpCode::tile_dot4_s8s8_lane}, {OpCode::table_put}, {OpCode::table_values}}, {4}, one, four_lanes,
+       next, false, false, i8, Contraction::dot_groups},
+      {outer, own, i2, column_scales, {{OpCode::outer_s8s8}, {OpCode::table_put}, {OpCode::table_values}}, {4}, tile_rows, four_lanes,
+       next, false, false, i8, Contraction::outer},
       {dot, own, i2, any_scales, {{OpCode::dot4_u8s8}}, {4}, one, lanes,
        depth, true, true, i8, Contraction::dot_depth},
       {dot, own, i2, any_scales, {{OpCode::dot2_u8s8_sat}, {OpCode::dot2_s16}}, {4}, one, lanes,
@@ -145,7 +150,7 @@ static const std::vector<OperandContract>& contracts() {
        next, true, true, f16, Contraction::outer},
 
       // Weights of 8 bits.
-      {dot, own, i8, column_scales, {{OpCode::tile_dot4_s8s8_lane}}, {4}, one, two_lanes,
+      {dot, own, i8, any_scales, {{OpCode::tile_dot4_s8s8_lane}}, {4}, one, two_lanes,
        none, false, false, i8, Contraction::dot_groups},
       {dot, own, i8, any_scales, {{OpCode::dot4_u8s8}}, {4}, one, lanes,
        none, true, false, i8, Contraction::dot_depth},
@@ -287,6 +292,10 @@ const RegisterFile& tile_file(const Isa& isa, OpCode product, size_t argument) {
   return *isa.file(row.operand(row.means.front().args[argument].operand)->file);
 }
 
+bool looks_up_codes(const OperandContract& contract) {
+  return contract.needs.back().code == OpCode::table_values && !contract.low_unsigned;
+}
+
 /// Codes are multiplied with what activations' codes are kept as, floats with the same floats.
 static bool fits(const OperandContract& contract, const Format& lhs, const Format& rhs,
                  ElementType sums) {
@@ -302,7 +311,9 @@ static bool fits(const OperandContract& contract, const Format& lhs, const Forma
   const bool has_table = std::any_of(contract.needs.begin(), contract.needs.end(), looks_up);
   // Codes that count from the lowest have a table of themselves.
   const bool puts_table = contract.needs.back().code == OpCode::table_nibbles;
-  const bool takes_codes = rhs.table != nullptr || (puts_table && rhs.has_minimums);
+  const bool takes_codes = looks_up_codes(contract)
+                               ? rhs.table == nullptr
+                               : rhs.table != nullptr || (puts_table && rhs.has_minimums);
   return fits_lhs && contract.weights == rhs.element && half_sums == (sums == f16) &&
          (holds_tops || rhs.top_bits == 0) && has_table == takes_codes &&
          (contract.contraction != Contraction::dot_narrow || narrow_depth(rhs) != 0);

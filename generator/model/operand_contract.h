@@ -56,6 +56,8 @@ struct OperandContract {
   [[nodiscard]] OpCode code() const { return needs.front().code; }
 };
 
+/// Codes with signs come out of a table in the machine, where others are looked up.
+bool looks_up_codes(const OperandContract& contract);
 /// What an accumulator starts from is so many times the sum of its row's codes: they are multiplied
 /// by (code + 8) for unsigned nibbles, (code + 128) for bytes and so on, which that takes back;
 /// by halves where two lanes add up to one output. Minus a power of two; 0: weights have their

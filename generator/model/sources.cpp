@@ -105,7 +105,7 @@ const std::vector<Source>& sources() {
     list.push_back({"nxk_bf16", rows(Dim::n, codes(ElementType::bf16, {{Dim::k, rest}}))});
     list.push_back({"q4_1", rows(Dim::n, blocks(32, {f16_scale, f16_minimum, nibbles}))});
     // ONNX Runtime's MatMulNBits: code 0 is the middle one of unsigned codes.
-    for (const ElementType type : {ElementType::i4, ElementType::i8}) {
+    for (const ElementType type : {ElementType::i2, ElementType::i4, ElementType::i8}) {
       const int middle = 1 << (bits(type) - 1);
       list.push_back({"nbits", rows(Dim::n, codes(type, {{Dim::k, rest}}, middle)), true});
     }

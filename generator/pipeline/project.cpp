@@ -32,6 +32,7 @@ constexpr ExampleWeights example_weights[] = {
     {"qsi8cx", "int8", "codes"},
     {"qsi4c32", "int4", "codes"},
     {"qsi8c32", "int8", "codes"},
+    {"qai2c32", "int2_zero", "codes"},
     {"qai4c32", "int4_zero", "codes"},
     {"qai8c32", "int8_zero", "codes"},
     {"qmi4c32", "q4_1", "ggml_blocks"},

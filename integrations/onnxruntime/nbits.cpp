@@ -1,4 +1,4 @@
-// MatMulNBits: weights of 4 or 8 bits in blocks of k, each with a scale and maybe a zero point.
+// MatMulNBits: weights of 2, 4 or 8 bits in blocks of k, each with a scale and maybe a zero point.
 #include "integrations/onnxruntime/layer.h"
 
 namespace tw::onnxruntime {
@@ -13,6 +13,7 @@ const char* family_of(int64_t bits, bool has_zeros, bool has_codes) {
   if (!has_codes) {
     return bits == 4 ? "matmul_clamp_f32_f32_qai4c32p" : "matmul_clamp_f32_f32_qai8c32p";
   }
+  if (bits == 2) return "matmul_clamp_f32_qsi8d32p_qai2c32p";
   if (bits == 8) return "matmul_clamp_f32_qsi8d32p_qai8c32p";
   return has_zeros ? "matmul_clamp_f32_qsi8d32p_qai4c32p" : "matmul_clamp_f32_qsi8d32p_qsi4c32p";
 }
@@ -47,9 +48,12 @@ void take_blobs(const NodeFacts& node, size_t bits, Layer& layer) {
 Layer describe_nbits(const NodeFacts& node) {
   const int64_t bits = node.integer("bits", 4), block = node.integer("block_size", 0);
   const int64_t n = node.integer("N", 0), k = node.integer("K", 0);
-  require(bits == 4 || bits == 8, "codes of other than 4 or 8 bits");
+  require(bits == 2 || bits == 4 || bits == 8, "codes of other than 2, 4 or 8 bits");
   require(block == 16 || block == 32 || block == 64 || block == 128 || block == 256,
           "blocks of other than 16, 32, 64, 128 or 256");
+  const bool has_codes = node.integer("accuracy_level", 0) == kCodes;
+  require(bits != 2 || has_codes, "codes of 2 bits without accuracy level 4");
+  require(bits != 2 || (block != 16 && block != 256), "codes of 2 bits in blocks of 16 or 256");
   require(n > 0 && k > 0, "no size");
   require(!node.input(4).is_there(), "values of k in another order");
   require(node.integer("weight_prepacked", 0) == 0, "weights in a layout of the host's");
@@ -64,7 +68,6 @@ Layer describe_nbits(const NodeFacts& node) {
   take_blobs(node, static_cast<size_t>(bits), layer);
   take_bias(node.input(5), layer);
   const bool has_zeros = layer.source.zero_points != nullptr;
-  const bool has_codes = node.integer("accuracy_level", 0) == kCodes;
   layer.family = family_of(bits, has_zeros, has_codes);
   if (bits == 4 && has_codes && !has_zeros) {
     layer.source.order = TW_NXK;  // the same bytes

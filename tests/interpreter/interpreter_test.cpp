@@ -201,6 +201,10 @@ std::vector<Ground> grounds(const Isa& isa) {
     const Ground bytes{&isa, technique, "qsi8d32", "qsi8k16"};
     if (possible(bytes)) all.push_back(bytes);
   }
+  for (const Technique technique : {Technique::dot, Technique::mmla, Technique::outer}) {
+    const Ground quarters{&isa, technique, "qsi8d32", "qai2c32"};
+    if (possible(quarters)) all.push_back(quarters);
+  }
   return all;
 }
 

@@ -71,6 +71,15 @@ TEST_P(LongBlocks, LargestSumsAreExact) {
   }
 }
 
+/// Where a row's sum is multiplied as a number of 16 bits.
+TEST(LongBlocksOfPairs, AreRefusedBeyondSixteenBits) {
+  IsaLibrary isas(templates);
+  const Isa& isa = isas.get("sme2");
+  const Case quarters{"sme2", Technique::outer, "qai2c32"};
+  EXPECT_EQ(variant_of(quarters, isa, "qsi8d32", 192).rhs.block, 192);
+  EXPECT_THROW(variant_of(quarters, isa, "qsi8d32", 256), NoInstruction);
+}
+
 /// What the generator makes one file of for all lengths.
 TEST_P(LongBlocks, ShareTheirCode) {
   IsaLibrary isas(templates);

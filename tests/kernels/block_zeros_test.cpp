@@ -1,6 +1,7 @@
-// Weights of 4 and 8 bits with a zero point for every block, through the run-time API.
+// Weights of 2, 4 and 8 bits with a zero point for every block, through the run-time API.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -19,8 +20,10 @@ namespace {
 constexpr size_t m = 5, n = 37, k = 256;
 constexpr const char* family = "matmul_clamp_f32_qsi8d32p_qai4c32p";
 constexpr const char* byte_family = "matmul_clamp_f32_qsi8d32p_qai8c32p";
+constexpr const char* quarter_family = "matmul_clamp_f32_qsi8d32p_qai2c32p";
+constexpr const char* families[] = {family, byte_family, quarter_family};
 int bits_of(const std::string& which) {
-  return which.find("8c32") == std::string::npos ? 4 : 8;
+  return which[which.find("c32p") - 1] - '0';
 }
 
 tilewright::Plan make_plan(const char* which, size_t block, bool halves) {
@@ -53,9 +56,10 @@ struct Weights {
       : scales(scale_bytes(problem.scales, halves ? "f16" : "f32")),
         zeros(scale_bytes(problem.zeros, halves ? "f16" : "f32")),
         codes(n * k * static_cast<size_t>(bits) / 8) {
+    const auto per_byte = static_cast<size_t>(8 / bits);
     for (size_t i = 0; i < problem.rhs.size(); ++i) {
-      if (bits == 8) codes[i] = static_cast<uint8_t>(problem.rhs[i]);
-      if (bits == 4) codes[i / 2] |= static_cast<uint8_t>((problem.rhs[i] + 8) << i % 2 * 4);
+      const int code = bits == 4 ? problem.rhs[i] + 8 : problem.rhs[i] & ((1 << bits) - 1);
+      codes[i / per_byte] |= static_cast<uint8_t>(code << i % per_byte * static_cast<size_t>(bits));
     }
     source.order = TW_NXK;
     source.data = codes.data();
@@ -127,10 +131,21 @@ void expect_worth(const char* which, const Matmul& problem, bool halves) {
   }
 }
 
+/// How much may be left of codes that all are zero points: nothing, but where a row's codes and
+/// what they are taken from are added to totals one after the other, two roundings a block.
+float cancelled(const char* which, const Matmul& problem, bool halves) {
+  if (tw_plan_rhs_layout(make_plan(which, problem.block, halves).get())->streaming == 0) return 0;
+  const float scale = *std::max_element(problem.scales.begin(), problem.scales.end());
+  const auto code = static_cast<float>(problem.rhs.front());
+  const auto blocks = static_cast<float>(k / problem.block);
+  return 2 * blocks * 0x1p-24F * (0.5F + static_cast<float>(k) * code * scale);
+}
+
 TEST(BlockZeros, AreWorthWhatTheySay) {
-  for (const char* which : {family, byte_family}) {
+  for (const char* which : families) {
     const int half = 1 << (bits_of(which) - 1);
     for (const size_t block : {32, 64, 128, 256}) {
+      if (block == 256 && half == 2) continue;  // no kernel has such
       for (const bool halves : {true, false}) {
         SCOPED_TRACE(which + std::to_string(block) + (halves ? " f16" : " f32"));
         Matmul problem = make_problem(block, halves, which);
@@ -142,7 +157,8 @@ TEST(BlockZeros, AreWorthWhatTheySay) {
         problem.lhs.assign(m * k, 1);  // 127 steps, exactly
         problem.rhs.assign(n * k, static_cast<int8_t>(half - 1));
         problem.bias.assign(n, 0.5F);
-        EXPECT_EQ(run(which, problem, halves), std::vector<float>(m * n, 0.5F));
+        const float off = cancelled(which, problem, halves);
+        for (const float out : run(which, problem, halves)) ASSERT_NEAR(out, 0.5F, off);
       }
     }
   }
@@ -197,11 +213,11 @@ struct BothWays {
       scales.push_back(0.25F + static_cast<float>(i));
       const size_t b = i % 3;
       const uint8_t byte = zero_codes[i / 3 * column_bytes + b / per_byte];
-      const int code = bits == 8 ? byte : byte >> (b % 2 * 4) & 15;
+      const int code = byte >> (b % per_byte * static_cast<size_t>(bits)) & ((1 << bits) - 1);
       zeros.push_back(static_cast<float>(code - (1 << (bits - 1))));
     }
     bytes = nbits;
-    for (uint8_t& byte : bytes) byte ^= bits == 8 ? 0x80 : 0;
+    for (uint8_t& byte : bytes) byte ^= bits == 8 ? 0x80 : bits == 2 ? 0xaa : 0;
     onnx.order = TW_NBITS;
     onnx.data = nbits.data();
     onnx.data_bytes = nbits.size();
@@ -224,7 +240,7 @@ struct BothWays {
 };
 
 TEST(BlockZeros, OfMatMulNBitsAreThoseOfRows) {
-  for (const char* which : {family, byte_family}) {
+  for (const char* which : families) {
     const tilewright::Plan plan = odd_plan(which);
     BothWays both(bits_of(which));
     EXPECT_EQ(packed(plan, both.onnx), packed(plan, both.rows)) << which;
@@ -234,7 +250,7 @@ TEST(BlockZeros, OfMatMulNBitsAreThoseOfRows) {
 }
 
 TEST(BlockZeros, MatMulNBitsComesBack) {
-  for (const char* which : {family, byte_family}) {
+  for (const char* which : families) {
     const tilewright::Plan plan = odd_plan(which);
     const BothWays both(bits_of(which));
     const std::vector<char> rhs = packed(plan, both.onnx);

@@ -287,11 +287,13 @@ Judge judge_floats(const FloatMatmul& floats) {
   };
 }
 
-/// Sums of f16: right to the bit.
-Judge judge_half_sums(const FloatMatmul& floats, const HalfSets& how) {
-  return judge_bits([floats, how](size_t row, size_t column) {
-    const float sum = half_sum(floats, row, column, how);
-    return clamp_output(sum + floats.bias[column], floats.min, floats.max);
+/// Sums of f16, added to `old` if there are such: right to the bit.
+Judge judge_half_sums(const FloatMatmul& floats, const std::vector<float>& old,
+                      const HalfSets& how) {
+  return judge_bits([floats, old, how](size_t row, size_t column) {
+    float sum = half_sum(floats, row, column, how) + floats.bias[column];
+    if (!old.empty()) sum += old[row * floats.n + column];
+    return clamp_output(sum, floats.min, floats.max);
   });
 }
 
@@ -470,7 +472,7 @@ std::string check(const tw_kernel& kernel, const Packers& packers, const Case& t
   if (codes) return compare(test, judge_codes(*codes), dst);
   if (has_half_sums(*kernel.lhs, *kernel.rhs)) {
     return compare(test,
-                   judge_half_sums(as_floats(problem, *kernel.lhs, *kernel.rhs),
+                   judge_half_sums(as_floats(problem, *kernel.lhs, *kernel.rhs), problem.old,
                                    {kernel.accumulators, kernel.unroll_k}),
                    dst);
   }

@@ -130,9 +130,10 @@ std::vector<float> ours(const Nbits& problem, const std::string& lhs) {
 /// Both results of one product each of all lengths, with and without zero points. `bound`: of their
 /// difference, as a part of Nbits::size().
 template <typename Bound>
-void compare(const std::string& lhs, int accuracy, Bound bound) {
-  for (const int bits : {4, 8}) {
+void compare(const std::string& lhs, int accuracy, const std::vector<int>& widths, Bound bound) {
+  for (const int bits : widths) {
     for (const size_t block : {32, 64, 128, 256}) {
+      if (bits == 2 && block == 256) continue;  // theirs has no such
       for (const size_t blocks : {1, 3}) {
         for (const bool has_zeros : {true, false}) {
           SCOPED_TRACE(std::to_string(bits) + " bits, " + std::to_string(blocks) + " blocks of " +
@@ -150,13 +151,13 @@ void compare(const std::string& lhs, int accuracy, Bound bound) {
 
 /// Activations are quantized alike, so that what differs is where f32 sums are rounded.
 TEST(OnnxRuntime, MatMulNBitsOfAccuracyLevel4) {
-  compare("qsi8d32p", 4, [](size_t /*k*/) { return 0x1p-22; });
+  compare("qsi8d32p", 4, {2, 4, 8}, [](size_t /*k*/) { return 0x1p-22; });
 }
 
 /// Weights are made f32, and both add up in an order of their own: a rounding for each of k, and
 /// two of the weight.
 TEST(OnnxRuntime, MatMulNBitsOfFloats) {
-  compare("f32", 1, [](size_t k) { return 2 * static_cast<double>(k + 2) * 0x1p-24; });
+  compare("f32", 1, {4, 8}, [](size_t k) { return 2 * static_cast<double>(k + 2) * 0x1p-24; });
 }
 
 /// Else the two tests could not tell the arithmetics apart.

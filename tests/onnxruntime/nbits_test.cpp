@@ -9,9 +9,10 @@ class Nbits : public OnnxTest {
   std::mt19937 random{12};
 
   /// Rows and columns that fill no tiles, one row and many, 1 to 3 blocks.
-  std::vector<Case> cases(int64_t bits, int64_t accuracy) {
+  std::vector<Case> cases(int64_t bits, int64_t accuracy,
+                          const std::vector<int64_t>& blocks = {16, 32, 64, 128, 256}) {
     std::vector<Case> made;
-    for (const int64_t block : {16, 32, 64, 128, 256}) {
+    for (const int64_t block : blocks) {
       for (const bool has_zeros : {false, true}) {
         const auto some = static_cast<int64_t>(random() % 3 + 1);
         const auto m = static_cast<int64_t>(random() % 9 + 1);
@@ -25,6 +26,10 @@ class Nbits : public OnnxTest {
     return made;
   }
 };
+
+TEST_F(Nbits, OfTwoBitsByCodes) {
+  expect_right(cases(2, 4, {32, 64, 128}));
+}
 
 TEST_F(Nbits, OfFourBitsByCodes) {
   expect_right(cases(4, 4));
@@ -80,6 +85,9 @@ TEST_F(Nbits, LeaveOthersToTheRuntime) {
   const NbitsShape shape{{3}, 8, 64, 32};
   expect_refused(nbits_case({{3}, 8, 512, 512}, random),
                  "blocks of other than 16, 32, 64, 128 or 256");
+  expect_refused(nbits_case({{3}, 8, 64, 32, 2, true, false, 0}, random),
+                 "codes of 2 bits without accuracy level 4");
+  expect_refused(nbits_case({{3}, 8, 64, 16, 2}, random), "codes of 2 bits in blocks of 16 or 256");
   for (const auto& [constant, because] :
        std::map<std::string, std::string>{{"b", "weights that are no constant bytes"},
                                           {"scales", "scales that are no constant float32"},

@@ -145,5 +145,17 @@ TEST(Relayout, NoneWhereVectorsAreTooFew) {
   EXPECT_FALSE(find_relayout(layout, source, isa("scalar"), 32));
 }
 
+/// Of four codes in a byte, whose neighbors of a source are to stand in bytes of their own.
+TEST(Relayout, NoneWhereBitsWouldLeaveTheLowestLanes) {
+  Panels panels{0, 16, 4};
+  panels.block = 32;
+  const Layout layout = choose_layouts(*find_format("qsi8d32"), *find_format("qai2c32"),
+                                       Technique::dot, isa("avx2"), panels)
+                            .rhs;
+  for (const int64_t run_bytes : {8, 16, 32, 64}) {
+    EXPECT_FALSE(find_relayout(layout, *find_source("nxk", layout), isa("avx2"), run_bytes));
+  }
+}
+
 }  // namespace
 }  // namespace tw::test

@@ -124,6 +124,9 @@ inline float multiply_blocks(const Codes& in, size_t row, size_t column) {
       scale /= static_cast<float>(in.factor);
       const float offset = 0 - in.rhs_zeros[column * in.blocks() + b] * scales[b];
       total = fused(taken * in.lhs_scales[row * in.blocks() + b], offset, total);
+    } else if (!in.rhs_zeros.empty() && in.scales_first) {
+      const float zero = in.rhs_zeros[column * in.blocks() + b] * scale;
+      total = fused(-taken * in.lhs_scales[row * in.blocks() + b], zero, total);
     } else if (!in.rhs_zeros.empty()) {
       sum = fused(-in.rhs_zeros[column * in.blocks() + b], taken, sum);
     }

@@ -111,7 +111,8 @@ TEST(WorkloadReader, RefusesMistakesInFamiliesAndBlocks) {
       "matmul_clamp_f32_qai8dxp_qsi8cxp, "
       "matmul_clamp_f32_qai8dxp_qsi4c32p, matmul_clamp_f32_qai8dxp_qsi8c32p, "
       "matmul_clamp_f32_qsi8d32p_qsi4c32p, matmul_clamp_f32_qsi8d32p_qsi8c32p, "
-      "matmul_clamp_f32_qsi8d32p_qai4c32p, matmul_clamp_f32_qsi8d32p_qai8c32p, "
+      "matmul_clamp_f32_qsi8d32p_qai2c32p, matmul_clamp_f32_qsi8d32p_qai4c32p, "
+      "matmul_clamp_f32_qsi8d32p_qai8c32p, "
       "matmul_clamp_f32_qsi8d32p_qmi4c32p, matmul_clamp_f32_qsi8d32p_qmi4k32p, "
       "matmul_clamp_f32_qsi8d32p_qsi5c32p, matmul_clamp_f32_qsi8d32p_qmi5c32p, "
       "matmul_clamp_f32_qsi8d32p_qmi5k32p, matmul_clamp_f32_qsi8d32p_qsi6k16p, "
@@ -120,7 +121,8 @@ TEST(WorkloadReader, RefusesMistakesInFamiliesAndBlocks) {
       "matmul_clamp_f32_qsi8d32p_qmx4c32p, "
       "matmul_clamp_f32_f32_qsi4cxp, matmul_clamp_f32_f32_qsi8cxp, "
       "matmul_clamp_f32_f32_qsi4c32p, matmul_clamp_f32_f32_qsi8c32p, "
-      "matmul_clamp_f32_f32_qai4c32p, matmul_clamp_f32_f32_qai8c32p, matmul_clamp_f32_f32_f32p, "
+      "matmul_clamp_f32_f32_qai2c32p, matmul_clamp_f32_f32_qai4c32p, "
+      "matmul_clamp_f32_f32_qai8c32p, matmul_clamp_f32_f32_f32p, "
       "matmul_clamp_f32_f32_f16p, matmul_clamp_f32_f32_bf16p, "
       "matmul_clamp_f32_f16p_qsi4c32p, matmul_clamp_f32_f16p_f16p, matmul_clamp_f32_bf16p_bf16p");
   EXPECT_EQ(

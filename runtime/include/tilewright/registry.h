@@ -127,8 +127,8 @@ typedef enum tw_rhs_order {
   TW_NXK_BF16, /* n rows of k values of bf16 */
   TW_Q4_1, /* as TW_Q4_0, with a minimum of f16 behind the scale: values are scale * code + minimum,
               codes 0 to 15 */
-  TW_NBITS, /* ONNX Runtime's MatMulNBits of 4 or 8 bits: n rows of k codes + 8 (+ 128), and zero
-               points likewise: see tw_rhs_source */
+  TW_NBITS, /* ONNX Runtime's MatMulNBits of 2, 4 or 8 bits: n rows of k codes + 2, 8 or 128, and
+               zero points likewise: see tw_rhs_source */
   TW_Q4_K, /* n rows of ggml's super-blocks of 256 values, 144 bytes each, as its files have them */
   TW_Q5_0, /* as TW_Q4_0, with the codes' fifth bits before them, code + 16; 22 bytes */
   TW_Q5_1, /* as TW_Q4_1, likewise, codes 0 to 31; 24 bytes */

@@ -268,9 +268,9 @@ typedef struct tw_rhs_source {
    * column, in units of codes, so that a weight is worth (code - zero point) * scale; null: zeros.
    * With blocks (..._qai4c32p): one for each scale, of the scales' type, in rows with the stride of
    * theirs. Codes are signed ones there: where nibbles hold code + 8, zero points are 8 less than
-   * the nibble that is worth 0. TW_NBITS: unsigned codes as wide as the weights', 4 bits two to a
-   * byte, the first in the low nibble, each column's from a whole byte on, without gaps; null: 8
-   * (128), the middle. */
+   * the nibble that is worth 0. TW_NBITS: unsigned codes as wide as the weights', of 2 and
+   * 4 bits several to a byte, the first in the lowest bits, each column's from a whole byte on,
+   * without gaps; null: the middle, 2, 8 or 128. */
   const void* zero_points;
   size_t zero_point_count; /* TW_NBITS: bytes */
 } tw_rhs_source;

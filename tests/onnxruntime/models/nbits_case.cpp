@@ -14,7 +14,8 @@ struct NbitsOperands {
   std::vector<uint8_t> b, zeros;
 
   [[nodiscard]] int code(const std::vector<uint8_t>& codes, size_t i) const {
-    return bits == 8 ? codes[i] : codes[i / 2] >> (i % 2 * 4) & 15;
+    const size_t per_byte = 8 / bits;
+    return codes[i / per_byte] >> (i % per_byte * bits) & ((1 << bits) - 1);
   }
   /// Minus its zero point.
   [[nodiscard]] int weight(size_t column, size_t i) const {
