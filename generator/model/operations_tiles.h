@@ -10,8 +10,9 @@ OP(tile_dot4_s8s8, "tile tile_s8 tile_s8 -> tile", "", (add_tile_product<int8_t,
    .lengths = Lengths::tile_product, .work = Work::products)
 OP(tile_dot4_s8u8, "tile tile_s8 tile_u8 -> tile", "", (add_tile_product<int8_t, uint8_t>),
    .lengths = Lengths::tile_product, .work = Work::products)
-/* the same of floats: products of the first values of all pairs of 16 bits are added up by fma from 0
-   on, those of the second ones, too, then both sums, then that and the tile; denormal numbers are 0 */
+/* the same of floats: products of the first values of all pairs of 16 bits are added up by fma from
+   0 on, those of the second ones, too, then both sums, then that and the tile; denormal numbers are
+   0 */
 OP(tile_dot2_bf16, "tile_f32 tile_bf16 tile_bf16 -> tile_f32", "", add_tile_product_bf16,
    .lengths = Lengths::tile_product, .work = Work::products)
 /* tile + 4-deep outer product of b (rows) and c (columns), for the lanes that are active */

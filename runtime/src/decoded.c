@@ -184,10 +184,11 @@ double tw_decoded_cycles(const tw_plan* plan, size_t m) {
 
 tw_status tw_check_readable(const char* function, const tw_plan* plan) {
   if (!plan->decoding.always) return TW_OK;
-  return tw_fail(TW_UNSUPPORTED,
-                 "%s: this plan's weights become floats in scratch; plans whose kernels read layout "
-                 "'%s' are legal",
-                 function, plan->rhs->text);
+  return tw_fail(
+      TW_UNSUPPORTED,
+      "%s: this plan's weights become floats in scratch; plans whose kernels read layout "
+      "'%s' are legal",
+      function, plan->rhs->text);
 }
 
 bool tw_decodes(const tw_plan* plan, size_t m) {
@@ -297,8 +298,8 @@ void tw_run_decoded(const tw_plan* plan, const tw_rows* rows, const tw_run_args*
   tw_segment others[TW_MAX_SEGMENTS];
   const bool always = plan->decoding.always;
   const tw_segment* segments = always ? rows->segments : others;
-  const size_t count = always ? rows->count
-                              : tw_split_rows(&plan->decoding.split, rows->m, TW_NO_CHOICE, others);
+  const size_t count =
+      always ? rows->count : tw_split_rows(&plan->decoding.split, rows->m, TW_NO_CHOICE, others);
   const size_t block = k_block_of(plan);
   const size_t beyond = (uintptr_t)args->scratch % TW_SCRATCH_ALIGNMENT;
   void* values = (char*)args->scratch + (beyond == 0 ? 0 : TW_SCRATCH_ALIGNMENT - beyond);

@@ -293,7 +293,8 @@ class RowWriter {
     if (isa_.has(OpCode::tile_store)) {
       const RegisterFile& file = *isa_.file(operand.file);
       const Value row = emit(OpCode::length, {}, {.offset = file.bytes});
-      emit(OpCode::tile_store, {outputs_, row, v}, output(operand, b_.type(v), room(file), floats_[operand.name]));
+      emit(OpCode::tile_store, {outputs_, row, v},
+           output(operand, b_.type(v), room(file), floats_[operand.name]));
       return;
     }
     const auto keep_row = [&](Value row) {

@@ -71,7 +71,8 @@ TEST(Device, TilesCanBeSwitchedOff) {
   const tw_status status = tw_device_detect(&device);
   set_environment("TILEWRIGHT_AMX", "");
   ASSERT_EQ(status, TW_OK);
-  EXPECT_EQ(device.features & (TW_FEATURE_AMX_TILE | TW_FEATURE_AMX_INT8 | TW_FEATURE_AMX_BF16), 0U);
+  EXPECT_EQ(device.features & (TW_FEATURE_AMX_TILE | TW_FEATURE_AMX_INT8 | TW_FEATURE_AMX_BF16),
+            0U);
 }
 
 TEST(Device, Aarch64FeaturesFollowTheKernelsBits) {

@@ -247,8 +247,8 @@ bool multiply_floats(const Instruction& i) {
       float odd = 0;
       for (int k = 0; k < b->rows; ++k) {
         even = flushed(std::fma(half_at(a->data[m], 2 * k), half_at(b->data[k], 2 * n), even));
-        odd = flushed(
-            std::fma(half_at(a->data[m], 2 * k + 1), half_at(b->data[k], 2 * n + 1), odd));
+        odd =
+            flushed(std::fma(half_at(a->data[m], 2 * k + 1), half_at(b->data[k], 2 * n + 1), odd));
       }
       row[n] = flushed(float_at(sums->data[m], n) + flushed(even + odd));
     }

@@ -261,8 +261,7 @@ TEST(SavedDevice, TilesReadTheWeightsOfVectors) {
 
 // Vectors of bf16 are slower than f32 there.
 TEST(SavedDevice, TilesTakeRowsOfBf16) {
-  const Choices chosen =
-      choices(saved_device("granite_rapids"), "matmul_clamp_f32_bf16p_bf16p");
+  const Choices chosen = choices(saved_device("granite_rapids"), "matmul_clamp_f32_bf16p_bf16p");
   EXPECT_EQ(chosen[0], "16x32 amx_bf16");
   EXPECT_EQ(chosen[1], "16x32 amx_bf16");
   EXPECT_EQ(chosen[2], "32x32 amx_bf16");

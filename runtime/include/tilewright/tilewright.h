@@ -191,12 +191,13 @@ typedef struct tw_matmul {
   tw_type dst_type;  /* of the outputs; TW_TYPE_NONE: f32 */
   const tw_mix* mix; /* null: 128 calls with m = 1 and one with m = 128 */
   size_t mix_count;
-  /* Only kernels that read this layout; 0: choose. Where none of the family does, but a decoder makes
-   * panels of floats of it that some do, these: then all rows are decoded, and tw_run needs scratch.
-   * So weights that are packed for one family may serve another, of products of bf16, too. */
+  /* Only kernels that read this layout; 0: choose. Where none of the family does, but a decoder
+   * makes panels of floats of it that some do, these: then all rows are decoded, and tw_run needs
+   * scratch. So weights that are packed for one family may serve another, of products of bf16, too.
+   */
   uint64_t rhs_layout;
-  const char* kernel;  /* only this kernel, whatever it costs; null: choose */
-  tw_tuning tuning;    /* for rows without a setting */
+  const char* kernel; /* only this kernel, whatever it costs; null: choose */
+  tw_tuning tuning;   /* for rows without a setting */
   /* Ranges that do not overlap, in any order; copied. Their kernels read one layout, which is then
    * the plan's. choices.h fills them in from a table. */
   const tw_setting* settings;
