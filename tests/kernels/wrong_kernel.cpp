@@ -225,6 +225,7 @@ tw_kernel wrong_kernel(Fault fault) {
   row.family = "matmul_clamp_f32_qai8dxp_qsi8cxp";
   row.isa = "scalar";
   row.printer = "intrinsics";
+  row.technique = "dot";
   row.run = function_of(fault);
   row.lhs = &lhs_layout;
   row.rhs = &rhs_layout;
