@@ -12,6 +12,7 @@
 // from   specs/decode_bf16_qmi4k32p.yaml (4e0f576a16969303)
 // from   specs/decode_bf16_qmi5c32p.yaml (1660bbc1e4e1563f)
 // from   specs/decode_bf16_qmi5k32p.yaml (20076e9c35574d75)
+// from   specs/decode_bf16_qmx4c32p.yaml (523df3e4749bc3df)
 // from   specs/decode_bf16_qnl4c32p.yaml (e520f76023266ea3)
 // from   specs/decode_bf16_qnl4k32p.yaml (5b9534d4b59d94a7)
 // from   specs/decode_bf16_qsi3k16p.yaml (33aeda7cfd06442f)
@@ -114,6 +115,7 @@ void tw_decode_bf16_qmi4c32p32x4_1x32_amx_bf16_dot_near_asm(const tw_args *args)
 void tw_decode_bf16_qmi4k32p32x4_1x32_amx_bf16_dot_near_asm(const tw_args *args);
 void tw_decode_bf16_qmi5c32p32x4_1x32_amx_bf16_dot_near_asm(const tw_args *args);
 void tw_decode_bf16_qmi5k32p32x4_1x32_amx_bf16_dot_near_asm(const tw_args *args);
+void tw_decode_bf16_qmx4c32p64x4_1x64_amx_bf16_dot_near_asm(const tw_args *args);
 void tw_decode_bf16_qnl4c32p32x4_1x32_amx_bf16_dot_near_asm(const tw_args *args);
 void tw_decode_bf16_qnl4k32p32x4_1x32_amx_bf16_dot_near_asm(const tw_args *args);
 void tw_decode_bf16_qsi3k16p32x4_1x32_amx_bf16_dot_near_asm(const tw_args *args);

@@ -79,10 +79,21 @@ void check_panels(const Variant& v) {
   if (v.knobs.prefetch == Prefetch::far) {
     throw std::invalid_argument("prefetch 'far' is for several tiles of rows; near is legal");
   }
-  if (v.tile.m == Length{1} && ratio(v.tile.n, v.rhs.panel) >= 1) return;
+  const Length written = pairs ? v.isa->vector_bytes.divided(4) * pair_vectors : v.rhs.panel;
+  if (v.tile.m == Length{1} && ratio(v.tile.n, v.rhs.panel) >= 1 && ratio(v.tile.n, written) >= 1) {
+    return;
+  }
   throw std::invalid_argument(
       fmt::format("tile {}x{} does not fit decode: 1 by whole panels, 1x{}, does",
                   to_string(v.tile.m), to_string(v.tile.n), to_string(v.rhs.panel)));
+}
+
+/// From a tile's first panel to the next tile's.
+Value written_bytes(Builder& b, const Variant& v) {
+  const Value stride = b.arg(ArgField::dst_stride);
+  if (v.family.dst != ElementType::bf16) return stride;
+  const int64_t panels = ratio(v.tile.n, v.isa->vector_bytes.divided(4) * pair_vectors);
+  return panels == 1 ? stride : b.op(OpCode::imul, {stride, b.constant(panels)});
 }
 
 }  // namespace
@@ -112,7 +123,7 @@ Program lower_decode(const Variant& v) {
     const Value step = panels == 1 ? stride : b.op(OpCode::imul, {stride, b.constant(panels)});
     return std::vector<Value>{b.op(OpCode::isub_sat, {n_left, b.constant(v.tile.n.fixed)}),
                               b.op(OpCode::iadd, {rhs, step}),
-                              b.op(OpCode::iadd, {to, b.arg(ArgField::dst_stride)})};
+                              b.op(OpCode::iadd, {to, written_bytes(b, v)})};
   };
   const Value n = b.arg(ArgField::n);
   b.stepped_loop("n", n, v.tile.n, {n, b.arg(ArgField::rhs), b.arg(ArgField::dst)}, tile);

@@ -1,5 +1,5 @@
-// Panels of any weights of technique `dot`, or of floats, as panels of bf16, two values of k in 32
-// bits:
+// Panels of any weights of technique `dot`, or of floats, as panels of bf16 of two vectors, two
+// values of k in 32 bits:
 //   dst[panel][k / 2][column][k % 2] = w, rounded to nearest, ties away from zero
 // w being code * scale + what a code of 0 is worth. NaNs stay such unless all their bits are set:
 // rounding adds half of what is cut off.
@@ -139,7 +139,7 @@ class CodePairs {
   std::vector<Value> scales_, bases_;  ///< bases: none, where a code of 0 is worth 0
 };
 
-/// A panel's floats of 16 bits, from where it begins.
+/// Panels of floats of 16 bits, from where they are to be written.
 class PairWriter {
  public:
   explicit PairWriter(const Tile1& t)
@@ -147,8 +147,18 @@ class PairWriter {
         half_(splat32(t.b, 0x8000, "half", Role::mask)),
         upper_(splat32(t.b, 0xffff0000, "upper", Role::mask)) {}
 
-  /// Of vector `j` of columns, values k and k + 1 from `to` on.
-  void write(Value to, int64_t j, int64_t k, Value low, Value high) const {
+  /// Where each panel of the tile begins, the first of which is at `first`.
+  [[nodiscard]] std::vector<Value> panels(Value first) const {
+    std::vector<Value> all = {first};
+    while (static_cast<int64_t>(all.size()) * pair_vectors < t_.vectors()) {
+      const Value stride = t_.b.arg(ArgField::dst_stride);
+      all.push_back(t_.b.op(OpCode::iadd, {all.back(), stride}, {}, "to", Role::address));
+    }
+    return all;
+  }
+
+  /// Of vector `j` of columns, values k and k + 1 from there on.
+  void write(const std::vector<Value>& panels, int64_t j, int64_t k, Value low, Value high) const {
     Builder& b = t_.b;
     const auto rounded = [&](Value w) {
       return b.op(OpCode::add, {w, half_}, {.bits = 32}, "pair", Role::operand);
@@ -157,18 +167,19 @@ class PairWriter {
         b.op(OpCode::shr, {rounded(low)}, {.bits = 32, .imm = 16}, "pair", Role::operand);
     const Value second = b.op(OpCode::and_, {rounded(high), upper_}, {}, "pair", Role::operand);
     const Value pair = b.op(OpCode::or_, {first, second}, {}, "pair", Role::operand);
-    b.op(OpCode::store, {to, pair},
-         {.offset = row_bytes() * (k / lane_values) + vector_bytes() * j});
+    const Length at = row_bytes() * (k / lane_values) + vector_bytes() * (j % pair_vectors);
+    b.op(OpCode::store, {panels[static_cast<size_t>(j / pair_vectors)], pair}, {.offset = at});
   }
 
-  /// `to` behind so many values of k.
-  [[nodiscard]] Value behind(Value to, int64_t k) const {
-    return t_.b.add(to, row_bytes() * (k / lane_values), "to");
+  /// Behind so many values of k.
+  [[nodiscard]] std::vector<Value> behind(std::vector<Value> panels, int64_t k) const {
+    for (Value& to : panels) to = t_.b.add(to, row_bytes() * (k / lane_values), "to");
+    return panels;
   }
 
  private:
   [[nodiscard]] Length vector_bytes() const { return t_.b.isa().vector_bytes; }
-  [[nodiscard]] Length row_bytes() const { return vector_bytes() * t_.vectors(); }
+  [[nodiscard]] Length row_bytes() const { return vector_bytes() * pair_vectors; }
 
   const Tile1& t_;
   Value half_, upper_;
@@ -184,13 +195,13 @@ void decode_codes(const Tile1& t, Value to) {
                     if (g == 0) codes.begin_block(rhs);
                     codes.weights(code_cursors(t.v.rhs, rhs), g,
                                   [&](int64_t j, int64_t k, Value low, Value high) {
-                                    writer.write(at.front(), j, k, low, high);
+                                    writer.write(at, j, k, low, high);
                                   });
                     const bool last = (g + 1) * codes.group() == block;
-                    return last ? std::vector{writer.behind(at.front(), block)} : at;
+                    return last ? writer.behind(at, block) : at;
                   });
   };
-  const KState state{{}, block_cursors(t, t.rhs), {to}};
+  const KState state{{}, block_cursors(t, t.rhs), writer.panels(to)};
   if (t.v.rhs.super_block == 0) {
     blocks(count_blocks(t), state);
     return;
@@ -210,16 +221,16 @@ void decode_floats(const Tile1& t, Value to) {
   const int64_t step = t.v.knobs.unroll_k;
   const int shift = std::countr_zero(static_cast<uint64_t>(step));
   const Value count = t.b.op(OpCode::ishr, {t.padded}, {.imm = shift}, "k_steps");
-  const KState state{{}, code_pointers(t, t.rhs), {to}};
+  const KState state{{}, code_pointers(t, t.rhs), writer.panels(to)};
   k_loop(t, {count, step, step / lane_values, true}, state,
          [&](const auto&, const auto& rhs, std::vector<Value> at, int64_t g) {
            const int64_t k = g * lane_values;
            for (int64_t j = 0; j < t.vectors(); ++j) {
              const Value low = weights(t, rhs, j, k);
-             writer.write(at.front(), j, k, low, weights(t, rhs, j, k + 1));
+             writer.write(at, j, k, low, weights(t, rhs, j, k + 1));
            }
            const bool last = k + lane_values == step;
-           return last ? std::vector{writer.behind(at.front(), step)} : at;
+           return last ? writer.behind(at, step) : at;
          });
 }
 

@@ -15,7 +15,9 @@ namespace tw {
 /// Floats of 16 signed bytes, one for each lane of a vector, as look_up_32 takes them.
 Value worth_table(const Tile1& t, const std::array<uint8_t, 16>& worths);
 
-/// A tile's panels as pairs of bf16, from `to` on. decode_pairs.cpp
+/// Vectors of columns of a panel of pairs.
+inline constexpr int64_t pair_vectors = 2;
+/// A tile's weights as panels of pairs of bf16, from `to` on. decode_pairs.cpp
 void decode_to_pairs(const Tile1& t, Value to);
 
 /// A vector of weights of one k as f32. Where they are codes, a lane holds several bytes of its

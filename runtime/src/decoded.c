@@ -11,8 +11,9 @@
 #include "internal.h"
 
 enum {
-  K_STEP = 64,         /* values of k: a multiple of what panels of floats, and rows, are read in */
-  SMALL_L1 = 32 * 1024 /* bytes, where the device does not say */
+  K_STEP = 64, /* values of k: a multiple of what panels of floats, and rows, are read in */
+  SMALL_L1 = 32 * 1024, /* bytes, where the device does not say */
+  PAIR_COLUMNS = 32     /* of a panel of pairs of bf16 */
 };
 
 static bool is_decoder(const tw_kernel* decoder, uint64_t layout, const tw_device* device) {
@@ -22,7 +23,12 @@ static bool is_decoder(const tw_kernel* decoder, uint64_t layout, const tw_devic
          tw_keeps_bias(decoder->rhs) && tw_runnable_kernel(decoder, device);
 }
 
-/* Columns of a panel of floats: one or more of codes. */
+/* Of what a decoder writes, in columns. */
+static size_t panel_of(const tw_kernel* decoder) {
+  return decoder->dst == TW_BF16 ? PAIR_COLUMNS : decoder->tile_n;
+}
+
+/* Columns that are decoded together: whole panels, of codes as of floats. */
 static size_t columns_of(const tw_plan* plan) {
   return plan->decoding.decoder->tile_n;
 }
@@ -48,7 +54,7 @@ static bool reads_decoded(const tw_kernel* decoder, const tw_kernel* kernel,
                           const tw_device* device) {
   const tw_layout* rhs = kernel->rhs;
   if (rhs == NULL || kernel->lhs == NULL || rhs->type != decoder->dst || !tw_is_float(rhs) ||
-      rhs->panel != decoder->tile_n || rhs->panel_scalable != 0 || !tw_keeps_bias(rhs)) {
+      rhs->panel != panel_of(decoder) || rhs->panel_scalable != 0 || !tw_keeps_bias(rhs)) {
     return false;
   }
   const bool as_written = rhs->type == TW_F32 ? rhs->k_multiple == 1 : holds_pairs(rhs);
@@ -59,7 +65,7 @@ static bool reads_decoded(const tw_kernel* decoder, const tw_kernel* kernel,
 /* All tiles are one panel wide, and all sums can be added to. */
 static bool make_choice(const tw_plan* plan, const tw_kernel* kernel, tw_choice* choice) {
   return kernel->dst == plan->dst_type && tw_make_choice(plan, kernel, choice) &&
-         choice->tile_n == columns_of(plan) && choice->adding != NULL;
+         choice->tile_n == panel_of(plan->decoding.decoder) && choice->adding != NULL;
 }
 
 /* Those that read the caller's rows. */
@@ -74,6 +80,11 @@ static void add_kernels(const tw_plan* plan, tw_split* split) {
   }
 }
 
+/* Of a value of k. */
+static size_t panel_value_bytes(const tw_plan* plan) {
+  const tw_kernel* decoder = plan->decoding.decoder;
+  return panel_of(decoder) * tw_type_bytes(decoder->dst);
+}
 static size_t value_bytes(const tw_plan* plan) {
   return columns_of(plan) * tw_type_bytes(plan->decoding.decoder->dst);
 }
@@ -248,7 +259,7 @@ static void decode(const panel_run* panel, size_t first_k, size_t k) {
   /* The same of the next panel. */
   args.rhs_prefetch = columns_of(panel->plan) / panel->plan->rhs_panel * args.rhs_stride;
   args.dst = panel->values;
-  args.dst_stride = k * value_bytes(panel->plan);
+  args.dst_stride = k * panel_value_bytes(panel->plan);
   panel->plan->decoding.decoder->run(&args);
 }
 
@@ -265,7 +276,7 @@ static void multiply(const panel_run* panel, const tw_segment* segment, size_t f
   const tw_layout* lhs = choice->kernel->lhs;
   args.lhs = (const char*)args.lhs + choice->lhs_panel * first_k * lhs->data_bits / 8;
   args.rhs = panel->values;
-  args.rhs_stride = k * value_bytes(panel->plan);
+  args.rhs_stride = k * panel_value_bytes(panel->plan);
   args.bias = first_k == 0 ? panel->bias : zeros;
   if (first_k + k != panel->plan->k) {
     args.min = -INFINITY;
