@@ -244,9 +244,9 @@ typedef struct tw_attention_kernel {
 /* A decoder, a tw_kernel like others, makes floats of packed weights: dst[panel][k][column] of n
  * columns and k values, whole blocks of them (floats: whole unroll_k), where rhs begins. Panels of
  * tile_n columns, from one to the next dst_stride bytes, with nothing behind their values; whole
- * panels are written. `dst` is their type; those of bf16 are of 32 columns, tile_n / 32 together, in
- * pairs of k, dst[panel][k / 2][column][k % 2], rounded to nearest, ties away from zero. Of the arguments lhs,
- * bias and limits are not read. */
+ * panels are written. `dst` is their type; those of bf16 are of 32 columns, tile_n / 32 together,
+ * in pairs of k, dst[panel][k / 2][column][k % 2], rounded to nearest, ties away from zero. Of the
+ * arguments lhs, bias and limits are not read. */
 
 /* A packer has a row for each layout that it can be told to pack into. */
 typedef struct tw_packer {
