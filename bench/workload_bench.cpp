@@ -171,7 +171,8 @@ void run_layer(benchmark::State& state, const Session& session, const Layer& lay
   state.counters["best"] = best;
   state.counters["median"] = race.samples(0).median_rate();
   state.counters["packing"] = race.samples(1).best_rate();
-  set_limits(state, race, m, *segments[0].kernel, best);
+  // Weights stream as they are packed.
+  set_limits(state, race, m, decoder != nullptr ? *decoder : *segments[0].kernel, best);
   const double scalar = best_scalar_rate(session, std::min(m, reduced_m), layer.k);
   if (scalar > 0) state.counters["scalar"] = best / scalar;
 }

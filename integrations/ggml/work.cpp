@@ -55,7 +55,10 @@ void copy_input(Work& work, const Tensor& input, Place from, Place to) {
 void add_product(Work& work, Product product) {
   if (product.rows == 0) return;
   const tw_plan* plan = product.plan;
-  if (tw_lhs_bytes(plan, product.rows, &product.lhs_bytes) != TW_OK) throw std::bad_alloc();
+  if (tw_lhs_bytes(plan, product.rows, &product.lhs_bytes) != TW_OK ||
+      tw_scratch_bytes(plan, product.rows, &product.scratch_bytes) != TW_OK) {
+    throw std::bad_alloc();
+  }
   if (product.lhs_bytes != 0) {
     if (tw_lhs_id(plan, product.rows, &product.lhs_id) != TW_OK) throw std::bad_alloc();
     const auto same =

@@ -33,6 +33,7 @@ struct Product {
   Place lhs = {};                    ///< where the input is packed
   size_t lhs_bytes = 0, lhs_id = 0;  ///< 0 bytes: the kernels read the input itself
   bool packs_lhs = false;            ///< the first one of those that share it
+  size_t scratch_bytes = 0;          ///< that each thread needs
 };
 
 /// Weights that are packed for this call only.
