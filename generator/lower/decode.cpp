@@ -79,7 +79,7 @@ void check_panels(const Variant& v) {
   if (v.knobs.prefetch == Prefetch::far) {
     throw std::invalid_argument("prefetch 'far' is for several tiles of rows; near is legal");
   }
-  const Length written = pairs ? v.isa->vector_bytes.divided(4) * pair_vectors : v.rhs.panel;
+  const Length written = pairs ? pair_columns(*v.isa) : v.rhs.panel;
   if (v.tile.m == Length{1} && ratio(v.tile.n, v.rhs.panel) >= 1 && ratio(v.tile.n, written) >= 1) {
     return;
   }
@@ -92,7 +92,7 @@ void check_panels(const Variant& v) {
 Value written_bytes(Builder& b, const Variant& v) {
   const Value stride = b.arg(ArgField::dst_stride);
   if (v.family.dst != ElementType::bf16) return stride;
-  const int64_t panels = ratio(v.tile.n, v.isa->vector_bytes.divided(4) * pair_vectors);
+  const int64_t panels = ratio(v.tile.n, pair_columns(*v.isa));
   return panels == 1 ? stride : b.op(OpCode::imul, {stride, b.constant(panels)});
 }
 
