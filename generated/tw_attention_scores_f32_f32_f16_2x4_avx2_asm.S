@@ -183,20 +183,16 @@ L(if_done):
 L(k):
   vmovdqu ymm8, ymmword ptr [r12 + 0]                    // q
   vmovdqu ymm9, ymmword ptr [r13 + 0]                    // q
-  vmovdqu xmm10, xmmword ptr [r14 + 0]                   // k
-  vcvtph2ps ymm10, xmm10                                 // k
+  vcvtph2ps ymm10, xmmword ptr [r14 + 0]                 // k
   vfmadd231ps ymm0, ymm10, ymm8                          // acc
   vfmadd231ps ymm4, ymm10, ymm9                          // acc
-  vmovdqu xmm10, xmmword ptr [r11 + 0]                   // k
-  vcvtph2ps ymm10, xmm10                                 // k
+  vcvtph2ps ymm10, xmmword ptr [r11 + 0]                 // k
   vfmadd231ps ymm1, ymm10, ymm8                          // acc
   vfmadd231ps ymm5, ymm10, ymm9                          // acc
-  vmovdqu xmm10, xmmword ptr [rbx + 0]                   // k
-  vcvtph2ps ymm10, xmm10                                 // k
+  vcvtph2ps ymm10, xmmword ptr [rbx + 0]                 // k
   vfmadd231ps ymm2, ymm10, ymm8                          // acc
   vfmadd231ps ymm6, ymm10, ymm9                          // acc
-  vmovdqu xmm10, xmmword ptr [r10 + 0]                   // k
-  vcvtph2ps ymm10, xmm10                                 // k
+  vcvtph2ps ymm10, xmmword ptr [r10 + 0]                 // k
   vfmadd231ps ymm3, ymm10, ymm8                          // acc
   vfmadd231ps ymm7, ymm10, ymm9                          // acc
   lea r12, [r12 + 32]
@@ -344,17 +340,13 @@ L(if_2_done):
   .balign 64
 L(k_2):
   vmovdqu ymm4, ymmword ptr [rbp + 0]                    // q
-  vmovdqu xmm5, xmmword ptr [r12 + 0]                    // k
-  vcvtph2ps ymm5, xmm5                                   // k
+  vcvtph2ps ymm5, xmmword ptr [r12 + 0]                  // k
   vfmadd231ps ymm0, ymm5, ymm4                           // acc
-  vmovdqu xmm5, xmmword ptr [r10 + 0]                    // k
-  vcvtph2ps ymm5, xmm5                                   // k
+  vcvtph2ps ymm5, xmmword ptr [r10 + 0]                  // k
   vfmadd231ps ymm1, ymm5, ymm4                           // acc
-  vmovdqu xmm5, xmmword ptr [r11 + 0]                    // k
-  vcvtph2ps ymm5, xmm5                                   // k
+  vcvtph2ps ymm5, xmmword ptr [r11 + 0]                  // k
   vfmadd231ps ymm2, ymm5, ymm4                           // acc
-  vmovdqu xmm5, xmmword ptr [r9 + 0]                     // k
-  vcvtph2ps ymm5, xmm5                                   // k
+  vcvtph2ps ymm5, xmmword ptr [r9 + 0]                   // k
   vfmadd231ps ymm3, ymm5, ymm4                           // acc
   lea rbp, [rbp + 32]
   lea r12, [r12 + 16]

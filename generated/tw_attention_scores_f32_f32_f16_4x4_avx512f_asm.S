@@ -229,26 +229,22 @@ L(k):
   vmovdqu64 zmm17, zmmword ptr [r12 + 0]                 // q
   vmovdqu64 zmm18, zmmword ptr [r13 + 0]                 // q
   vmovdqu64 zmm19, zmmword ptr [r14 + 0]                 // q
-  vmovdqu32 ymm20, ymmword ptr [r15 + 0]                 // k
-  vcvtph2ps zmm20, ymm20                                 // k
+  vcvtph2ps zmm20, ymmword ptr [r15 + 0]                 // k
   vfmadd231ps zmm0, zmm20, zmm16                         // acc
   vfmadd231ps zmm4, zmm20, zmm17                         // acc
   vfmadd231ps zmm8, zmm20, zmm18                         // acc
   vfmadd231ps zmm12, zmm20, zmm19                        // acc
-  vmovdqu32 ymm20, ymmword ptr [r10 + 0]                 // k
-  vcvtph2ps zmm20, ymm20                                 // k
+  vcvtph2ps zmm20, ymmword ptr [r10 + 0]                 // k
   vfmadd231ps zmm1, zmm20, zmm16                         // acc
   vfmadd231ps zmm5, zmm20, zmm17                         // acc
   vfmadd231ps zmm9, zmm20, zmm18                         // acc
   vfmadd231ps zmm13, zmm20, zmm19                        // acc
-  vmovdqu32 ymm20, ymmword ptr [r11 + 0]                 // k
-  vcvtph2ps zmm20, ymm20                                 // k
+  vcvtph2ps zmm20, ymmword ptr [r11 + 0]                 // k
   vfmadd231ps zmm2, zmm20, zmm16                         // acc
   vfmadd231ps zmm6, zmm20, zmm17                         // acc
   vfmadd231ps zmm10, zmm20, zmm18                        // acc
   vfmadd231ps zmm14, zmm20, zmm19                        // acc
-  vmovdqu32 ymm20, ymmword ptr [r9 + 0]                  // k
-  vcvtph2ps zmm20, ymm20                                 // k
+  vcvtph2ps zmm20, ymmword ptr [r9 + 0]                  // k
   vfmadd231ps zmm3, zmm20, zmm16                         // acc
   vfmadd231ps zmm7, zmm20, zmm17                         // acc
   vfmadd231ps zmm11, zmm20, zmm18                        // acc
@@ -472,20 +468,16 @@ L(if_2_done):
 L(k_2):
   vmovdqu64 zmm8, zmmword ptr [r12 + 0]                  // q
   vmovdqu64 zmm9, zmmword ptr [r13 + 0]                  // q
-  vmovdqu32 ymm10, ymmword ptr [r14 + 0]                 // k
-  vcvtph2ps zmm10, ymm10                                 // k
+  vcvtph2ps zmm10, ymmword ptr [r14 + 0]                 // k
   vfmadd231ps zmm0, zmm10, zmm8                          // acc
   vfmadd231ps zmm4, zmm10, zmm9                          // acc
-  vmovdqu32 ymm10, ymmword ptr [r11 + 0]                 // k
-  vcvtph2ps zmm10, ymm10                                 // k
+  vcvtph2ps zmm10, ymmword ptr [r11 + 0]                 // k
   vfmadd231ps zmm1, zmm10, zmm8                          // acc
   vfmadd231ps zmm5, zmm10, zmm9                          // acc
-  vmovdqu32 ymm10, ymmword ptr [rbx + 0]                 // k
-  vcvtph2ps zmm10, ymm10                                 // k
+  vcvtph2ps zmm10, ymmword ptr [rbx + 0]                 // k
   vfmadd231ps zmm2, zmm10, zmm8                          // acc
   vfmadd231ps zmm6, zmm10, zmm9                          // acc
-  vmovdqu32 ymm10, ymmword ptr [r10 + 0]                 // k
-  vcvtph2ps zmm10, ymm10                                 // k
+  vcvtph2ps zmm10, ymmword ptr [r10 + 0]                 // k
   vfmadd231ps zmm3, zmm10, zmm8                          // acc
   vfmadd231ps zmm7, zmm10, zmm9                          // acc
   lea r12, [r12 + 64]
@@ -646,17 +638,13 @@ L(if_3_done):
   .balign 64
 L(k_3):
   vmovdqu64 zmm4, zmmword ptr [rbp + 0]                  // q
-  vmovdqu32 ymm5, ymmword ptr [r12 + 0]                  // k
-  vcvtph2ps zmm5, ymm5                                   // k
+  vcvtph2ps zmm5, ymmword ptr [r12 + 0]                  // k
   vfmadd231ps zmm0, zmm5, zmm4                           // acc
-  vmovdqu32 ymm5, ymmword ptr [r10 + 0]                  // k
-  vcvtph2ps zmm5, ymm5                                   // k
+  vcvtph2ps zmm5, ymmword ptr [r10 + 0]                  // k
   vfmadd231ps zmm1, zmm5, zmm4                           // acc
-  vmovdqu32 ymm5, ymmword ptr [r11 + 0]                  // k
-  vcvtph2ps zmm5, ymm5                                   // k
+  vcvtph2ps zmm5, ymmword ptr [r11 + 0]                  // k
   vfmadd231ps zmm2, zmm5, zmm4                           // acc
-  vmovdqu32 ymm5, ymmword ptr [r9 + 0]                   // k
-  vcvtph2ps zmm5, ymm5                                   // k
+  vcvtph2ps zmm5, ymmword ptr [r9 + 0]                   // k
   vfmadd231ps zmm3, zmm5, zmm4                           // acc
   lea rbp, [rbp + 64]
   lea r12, [r12 + 32]

@@ -202,104 +202,88 @@ L(k):
   vcvtph2ps ymm11, xmm11                                 // scale
   vmovdqu ymm12, ymmword ptr [r12 + 0]                   // q
   vmovdqu ymm13, ymmword ptr [r13 + 0]                   // q
-  vmovq xmm14, qword ptr [r14 + 0]                       // k
-  vpmovsxbd ymm14, xmm14                                 // k
+  vpmovsxbd ymm14, qword ptr [r14 + 0]                   // k
   vcvtdq2ps ymm14, ymm14                                 // k
   vmulps ymm14, ymm14, ymm8                              // k
   vfmadd231ps ymm0, ymm14, ymm12                         // acc
   vfmadd231ps ymm4, ymm14, ymm13                         // acc
-  vmovq xmm14, qword ptr [r11 + 0]                       // k
-  vpmovsxbd ymm14, xmm14                                 // k
+  vpmovsxbd ymm14, qword ptr [r11 + 0]                   // k
   vcvtdq2ps ymm14, ymm14                                 // k
   vmulps ymm14, ymm14, ymm9                              // k
   vfmadd231ps ymm1, ymm14, ymm12                         // acc
   vfmadd231ps ymm5, ymm14, ymm13                         // acc
-  vmovq xmm14, qword ptr [rbx + 0]                       // k
-  vpmovsxbd ymm14, xmm14                                 // k
+  vpmovsxbd ymm14, qword ptr [rbx + 0]                   // k
   vcvtdq2ps ymm14, ymm14                                 // k
   vmulps ymm14, ymm14, ymm10                             // k
   vfmadd231ps ymm2, ymm14, ymm12                         // acc
   vfmadd231ps ymm6, ymm14, ymm13                         // acc
-  vmovq xmm14, qword ptr [r10 + 0]                       // k
-  vpmovsxbd ymm14, xmm14                                 // k
+  vpmovsxbd ymm14, qword ptr [r10 + 0]                   // k
   vcvtdq2ps ymm14, ymm14                                 // k
   vmulps ymm14, ymm14, ymm11                             // k
   vfmadd231ps ymm3, ymm14, ymm12                         // acc
   vfmadd231ps ymm7, ymm14, ymm13                         // acc
   vmovdqu ymm12, ymmword ptr [r12 + 32]                  // q
   vmovdqu ymm13, ymmword ptr [r13 + 32]                  // q
-  vmovq xmm14, qword ptr [r14 + 8]                       // k
-  vpmovsxbd ymm14, xmm14                                 // k
+  vpmovsxbd ymm14, qword ptr [r14 + 8]                   // k
   vcvtdq2ps ymm14, ymm14                                 // k
   vmulps ymm14, ymm14, ymm8                              // k
   vfmadd231ps ymm0, ymm14, ymm12                         // acc
   vfmadd231ps ymm4, ymm14, ymm13                         // acc
-  vmovq xmm14, qword ptr [r11 + 8]                       // k
-  vpmovsxbd ymm14, xmm14                                 // k
+  vpmovsxbd ymm14, qword ptr [r11 + 8]                   // k
   vcvtdq2ps ymm14, ymm14                                 // k
   vmulps ymm14, ymm14, ymm9                              // k
   vfmadd231ps ymm1, ymm14, ymm12                         // acc
   vfmadd231ps ymm5, ymm14, ymm13                         // acc
-  vmovq xmm14, qword ptr [rbx + 8]                       // k
-  vpmovsxbd ymm14, xmm14                                 // k
+  vpmovsxbd ymm14, qword ptr [rbx + 8]                   // k
   vcvtdq2ps ymm14, ymm14                                 // k
   vmulps ymm14, ymm14, ymm10                             // k
   vfmadd231ps ymm2, ymm14, ymm12                         // acc
   vfmadd231ps ymm6, ymm14, ymm13                         // acc
-  vmovq xmm14, qword ptr [r10 + 8]                       // k
-  vpmovsxbd ymm14, xmm14                                 // k
+  vpmovsxbd ymm14, qword ptr [r10 + 8]                   // k
   vcvtdq2ps ymm14, ymm14                                 // k
   vmulps ymm14, ymm14, ymm11                             // k
   vfmadd231ps ymm3, ymm14, ymm12                         // acc
   vfmadd231ps ymm7, ymm14, ymm13                         // acc
   vmovdqu ymm12, ymmword ptr [r12 + 64]                  // q
   vmovdqu ymm13, ymmword ptr [r13 + 64]                  // q
-  vmovq xmm14, qword ptr [r14 + 16]                      // k
-  vpmovsxbd ymm14, xmm14                                 // k
+  vpmovsxbd ymm14, qword ptr [r14 + 16]                  // k
   vcvtdq2ps ymm14, ymm14                                 // k
   vmulps ymm14, ymm14, ymm8                              // k
   vfmadd231ps ymm0, ymm14, ymm12                         // acc
   vfmadd231ps ymm4, ymm14, ymm13                         // acc
-  vmovq xmm14, qword ptr [r11 + 16]                      // k
-  vpmovsxbd ymm14, xmm14                                 // k
+  vpmovsxbd ymm14, qword ptr [r11 + 16]                  // k
   vcvtdq2ps ymm14, ymm14                                 // k
   vmulps ymm14, ymm14, ymm9                              // k
   vfmadd231ps ymm1, ymm14, ymm12                         // acc
   vfmadd231ps ymm5, ymm14, ymm13                         // acc
-  vmovq xmm14, qword ptr [rbx + 16]                      // k
-  vpmovsxbd ymm14, xmm14                                 // k
+  vpmovsxbd ymm14, qword ptr [rbx + 16]                  // k
   vcvtdq2ps ymm14, ymm14                                 // k
   vmulps ymm14, ymm14, ymm10                             // k
   vfmadd231ps ymm2, ymm14, ymm12                         // acc
   vfmadd231ps ymm6, ymm14, ymm13                         // acc
-  vmovq xmm14, qword ptr [r10 + 16]                      // k
-  vpmovsxbd ymm14, xmm14                                 // k
+  vpmovsxbd ymm14, qword ptr [r10 + 16]                  // k
   vcvtdq2ps ymm14, ymm14                                 // k
   vmulps ymm14, ymm14, ymm11                             // k
   vfmadd231ps ymm3, ymm14, ymm12                         // acc
   vfmadd231ps ymm7, ymm14, ymm13                         // acc
   vmovdqu ymm12, ymmword ptr [r12 + 96]                  // q
   vmovdqu ymm13, ymmword ptr [r13 + 96]                  // q
-  vmovq xmm14, qword ptr [r14 + 24]                      // k
-  vpmovsxbd ymm14, xmm14                                 // k
+  vpmovsxbd ymm14, qword ptr [r14 + 24]                  // k
   vcvtdq2ps ymm14, ymm14                                 // k
   vmulps ymm8, ymm14, ymm8                               // k
   vfmadd231ps ymm0, ymm8, ymm12                          // acc
   vfmadd231ps ymm4, ymm8, ymm13                          // acc
-  vmovq xmm8, qword ptr [r11 + 24]                       // k
-  vpmovsxbd ymm8, xmm8                                   // k
+  vpmovsxbd ymm8, qword ptr [r11 + 24]                   // k
   vcvtdq2ps ymm8, ymm8                                   // k
   vmulps ymm8, ymm8, ymm9                                // k
   vfmadd231ps ymm1, ymm8, ymm12                          // acc
   vfmadd231ps ymm5, ymm8, ymm13                          // acc
-  vmovq xmm8, qword ptr [rbx + 24]                       // k
-  vpmovsxbd ymm8, xmm8                                   // k
+  vpmovsxbd ymm8, qword ptr [rbx + 24]                   // k
   vcvtdq2ps ymm8, ymm8                                   // k
   vmulps ymm8, ymm8, ymm10                               // k
   vfmadd231ps ymm2, ymm8, ymm12                          // acc
   vfmadd231ps ymm6, ymm8, ymm13                          // acc
-  vmovq xmm8, qword ptr [r10 + 24]                       // k
-  vpmovsxbd ymm8, xmm8                                   // k
+  vpmovsxbd ymm8, qword ptr [r10 + 24]                   // k
   vcvtdq2ps ymm8, ymm8                                   // k
   vmulps ymm8, ymm8, ymm11                               // k
   vfmadd231ps ymm3, ymm8, ymm12                          // acc
@@ -459,86 +443,70 @@ L(k_2):
   vpbroadcastw xmm7, word ptr [r9 + -2]                  // scale
   vcvtph2ps ymm7, xmm7                                   // scale
   vmovdqu ymm8, ymmword ptr [rbp + 0]                    // q
-  vmovq xmm9, qword ptr [r12 + 0]                        // k
-  vpmovsxbd ymm9, xmm9                                   // k
+  vpmovsxbd ymm9, qword ptr [r12 + 0]                    // k
   vcvtdq2ps ymm9, ymm9                                   // k
   vmulps ymm9, ymm9, ymm4                                // k
   vfmadd231ps ymm0, ymm9, ymm8                           // acc
-  vmovq xmm9, qword ptr [r10 + 0]                        // k
-  vpmovsxbd ymm9, xmm9                                   // k
+  vpmovsxbd ymm9, qword ptr [r10 + 0]                    // k
   vcvtdq2ps ymm9, ymm9                                   // k
   vmulps ymm9, ymm9, ymm5                                // k
   vfmadd231ps ymm1, ymm9, ymm8                           // acc
-  vmovq xmm9, qword ptr [r11 + 0]                        // k
-  vpmovsxbd ymm9, xmm9                                   // k
+  vpmovsxbd ymm9, qword ptr [r11 + 0]                    // k
   vcvtdq2ps ymm9, ymm9                                   // k
   vmulps ymm9, ymm9, ymm6                                // k
   vfmadd231ps ymm2, ymm9, ymm8                           // acc
-  vmovq xmm9, qword ptr [r9 + 0]                         // k
-  vpmovsxbd ymm9, xmm9                                   // k
+  vpmovsxbd ymm9, qword ptr [r9 + 0]                     // k
   vcvtdq2ps ymm9, ymm9                                   // k
   vmulps ymm9, ymm9, ymm7                                // k
   vfmadd231ps ymm3, ymm9, ymm8                           // acc
   vmovdqu ymm8, ymmword ptr [rbp + 32]                   // q
-  vmovq xmm9, qword ptr [r12 + 8]                        // k
-  vpmovsxbd ymm9, xmm9                                   // k
+  vpmovsxbd ymm9, qword ptr [r12 + 8]                    // k
   vcvtdq2ps ymm9, ymm9                                   // k
   vmulps ymm9, ymm9, ymm4                                // k
   vfmadd231ps ymm0, ymm9, ymm8                           // acc
-  vmovq xmm9, qword ptr [r10 + 8]                        // k
-  vpmovsxbd ymm9, xmm9                                   // k
+  vpmovsxbd ymm9, qword ptr [r10 + 8]                    // k
   vcvtdq2ps ymm9, ymm9                                   // k
   vmulps ymm9, ymm9, ymm5                                // k
   vfmadd231ps ymm1, ymm9, ymm8                           // acc
-  vmovq xmm9, qword ptr [r11 + 8]                        // k
-  vpmovsxbd ymm9, xmm9                                   // k
+  vpmovsxbd ymm9, qword ptr [r11 + 8]                    // k
   vcvtdq2ps ymm9, ymm9                                   // k
   vmulps ymm9, ymm9, ymm6                                // k
   vfmadd231ps ymm2, ymm9, ymm8                           // acc
-  vmovq xmm9, qword ptr [r9 + 8]                         // k
-  vpmovsxbd ymm9, xmm9                                   // k
+  vpmovsxbd ymm9, qword ptr [r9 + 8]                     // k
   vcvtdq2ps ymm9, ymm9                                   // k
   vmulps ymm9, ymm9, ymm7                                // k
   vfmadd231ps ymm3, ymm9, ymm8                           // acc
   vmovdqu ymm8, ymmword ptr [rbp + 64]                   // q
-  vmovq xmm9, qword ptr [r12 + 16]                       // k
-  vpmovsxbd ymm9, xmm9                                   // k
+  vpmovsxbd ymm9, qword ptr [r12 + 16]                   // k
   vcvtdq2ps ymm9, ymm9                                   // k
   vmulps ymm9, ymm9, ymm4                                // k
   vfmadd231ps ymm0, ymm9, ymm8                           // acc
-  vmovq xmm9, qword ptr [r10 + 16]                       // k
-  vpmovsxbd ymm9, xmm9                                   // k
+  vpmovsxbd ymm9, qword ptr [r10 + 16]                   // k
   vcvtdq2ps ymm9, ymm9                                   // k
   vmulps ymm9, ymm9, ymm5                                // k
   vfmadd231ps ymm1, ymm9, ymm8                           // acc
-  vmovq xmm9, qword ptr [r11 + 16]                       // k
-  vpmovsxbd ymm9, xmm9                                   // k
+  vpmovsxbd ymm9, qword ptr [r11 + 16]                   // k
   vcvtdq2ps ymm9, ymm9                                   // k
   vmulps ymm9, ymm9, ymm6                                // k
   vfmadd231ps ymm2, ymm9, ymm8                           // acc
-  vmovq xmm9, qword ptr [r9 + 16]                        // k
-  vpmovsxbd ymm9, xmm9                                   // k
+  vpmovsxbd ymm9, qword ptr [r9 + 16]                    // k
   vcvtdq2ps ymm9, ymm9                                   // k
   vmulps ymm9, ymm9, ymm7                                // k
   vfmadd231ps ymm3, ymm9, ymm8                           // acc
   vmovdqu ymm8, ymmword ptr [rbp + 96]                   // q
-  vmovq xmm9, qword ptr [r12 + 24]                       // k
-  vpmovsxbd ymm9, xmm9                                   // k
+  vpmovsxbd ymm9, qword ptr [r12 + 24]                   // k
   vcvtdq2ps ymm9, ymm9                                   // k
   vmulps ymm4, ymm9, ymm4                                // k
   vfmadd231ps ymm0, ymm4, ymm8                           // acc
-  vmovq xmm4, qword ptr [r10 + 24]                       // k
-  vpmovsxbd ymm4, xmm4                                   // k
+  vpmovsxbd ymm4, qword ptr [r10 + 24]                   // k
   vcvtdq2ps ymm4, ymm4                                   // k
   vmulps ymm4, ymm4, ymm5                                // k
   vfmadd231ps ymm1, ymm4, ymm8                           // acc
-  vmovq xmm4, qword ptr [r11 + 24]                       // k
-  vpmovsxbd ymm4, xmm4                                   // k
+  vpmovsxbd ymm4, qword ptr [r11 + 24]                   // k
   vcvtdq2ps ymm4, ymm4                                   // k
   vmulps ymm4, ymm4, ymm6                                // k
   vfmadd231ps ymm2, ymm4, ymm8                           // acc
-  vmovq xmm4, qword ptr [r9 + 24]                        // k
-  vpmovsxbd ymm4, xmm4                                   // k
+  vpmovsxbd ymm4, qword ptr [r9 + 24]                    // k
   vcvtdq2ps ymm4, ymm4                                   // k
   vmulps ymm4, ymm4, ymm7                                // k
   vfmadd231ps ymm3, ymm4, ymm8                           // acc

@@ -240,32 +240,28 @@ L(k):
   vmovdqu64 zmm21, zmmword ptr [r12 + 0]                 // q
   vmovdqu64 zmm22, zmmword ptr [r13 + 0]                 // q
   vmovdqu64 zmm23, zmmword ptr [r14 + 0]                 // q
-  vmovdqu32 xmm24, xmmword ptr [r15 + 0]                 // k
-  vpmovsxbd zmm24, xmm24                                 // k
+  vpmovsxbd zmm24, xmmword ptr [r15 + 0]                 // k
   vcvtdq2ps zmm24, zmm24                                 // k
   vmulps zmm24, zmm24, zmm16                             // k
   vfmadd231ps zmm0, zmm24, zmm20                         // acc
   vfmadd231ps zmm4, zmm24, zmm21                         // acc
   vfmadd231ps zmm8, zmm24, zmm22                         // acc
   vfmadd231ps zmm12, zmm24, zmm23                        // acc
-  vmovdqu32 xmm24, xmmword ptr [r10 + 0]                 // k
-  vpmovsxbd zmm24, xmm24                                 // k
+  vpmovsxbd zmm24, xmmword ptr [r10 + 0]                 // k
   vcvtdq2ps zmm24, zmm24                                 // k
   vmulps zmm24, zmm24, zmm17                             // k
   vfmadd231ps zmm1, zmm24, zmm20                         // acc
   vfmadd231ps zmm5, zmm24, zmm21                         // acc
   vfmadd231ps zmm9, zmm24, zmm22                         // acc
   vfmadd231ps zmm13, zmm24, zmm23                        // acc
-  vmovdqu32 xmm24, xmmword ptr [r11 + 0]                 // k
-  vpmovsxbd zmm24, xmm24                                 // k
+  vpmovsxbd zmm24, xmmword ptr [r11 + 0]                 // k
   vcvtdq2ps zmm24, zmm24                                 // k
   vmulps zmm24, zmm24, zmm18                             // k
   vfmadd231ps zmm2, zmm24, zmm20                         // acc
   vfmadd231ps zmm6, zmm24, zmm21                         // acc
   vfmadd231ps zmm10, zmm24, zmm22                        // acc
   vfmadd231ps zmm14, zmm24, zmm23                        // acc
-  vmovdqu32 xmm24, xmmword ptr [r9 + 0]                  // k
-  vpmovsxbd zmm24, xmm24                                 // k
+  vpmovsxbd zmm24, xmmword ptr [r9 + 0]                  // k
   vcvtdq2ps zmm24, zmm24                                 // k
   vmulps zmm24, zmm24, zmm19                             // k
   vfmadd231ps zmm3, zmm24, zmm20                         // acc
@@ -276,32 +272,28 @@ L(k):
   vmovdqu64 zmm21, zmmword ptr [r12 + 64]                // q
   vmovdqu64 zmm22, zmmword ptr [r13 + 64]                // q
   vmovdqu64 zmm23, zmmword ptr [r14 + 64]                // q
-  vmovdqu32 xmm24, xmmword ptr [r15 + 16]                // k
-  vpmovsxbd zmm24, xmm24                                 // k
+  vpmovsxbd zmm24, xmmword ptr [r15 + 16]                // k
   vcvtdq2ps zmm24, zmm24                                 // k
   vmulps zmm16, zmm24, zmm16                             // k
   vfmadd231ps zmm0, zmm16, zmm20                         // acc
   vfmadd231ps zmm4, zmm16, zmm21                         // acc
   vfmadd231ps zmm8, zmm16, zmm22                         // acc
   vfmadd231ps zmm12, zmm16, zmm23                        // acc
-  vmovdqu32 xmm16, xmmword ptr [r10 + 16]                // k
-  vpmovsxbd zmm16, xmm16                                 // k
+  vpmovsxbd zmm16, xmmword ptr [r10 + 16]                // k
   vcvtdq2ps zmm16, zmm16                                 // k
   vmulps zmm16, zmm16, zmm17                             // k
   vfmadd231ps zmm1, zmm16, zmm20                         // acc
   vfmadd231ps zmm5, zmm16, zmm21                         // acc
   vfmadd231ps zmm9, zmm16, zmm22                         // acc
   vfmadd231ps zmm13, zmm16, zmm23                        // acc
-  vmovdqu32 xmm16, xmmword ptr [r11 + 16]                // k
-  vpmovsxbd zmm16, xmm16                                 // k
+  vpmovsxbd zmm16, xmmword ptr [r11 + 16]                // k
   vcvtdq2ps zmm16, zmm16                                 // k
   vmulps zmm16, zmm16, zmm18                             // k
   vfmadd231ps zmm2, zmm16, zmm20                         // acc
   vfmadd231ps zmm6, zmm16, zmm21                         // acc
   vfmadd231ps zmm10, zmm16, zmm22                        // acc
   vfmadd231ps zmm14, zmm16, zmm23                        // acc
-  vmovdqu32 xmm16, xmmword ptr [r9 + 16]                 // k
-  vpmovsxbd zmm16, xmm16                                 // k
+  vpmovsxbd zmm16, xmmword ptr [r9 + 16]                 // k
   vcvtdq2ps zmm16, zmm16                                 // k
   vmulps zmm16, zmm16, zmm19                             // k
   vfmadd231ps zmm3, zmm16, zmm20                         // acc
@@ -537,52 +529,44 @@ L(k_2):
   vcvtph2ps zmm11, ymm11                                 // scale
   vmovdqu64 zmm12, zmmword ptr [r12 + 0]                 // q
   vmovdqu64 zmm13, zmmword ptr [r13 + 0]                 // q
-  vmovdqu32 xmm14, xmmword ptr [r14 + 0]                 // k
-  vpmovsxbd zmm14, xmm14                                 // k
+  vpmovsxbd zmm14, xmmword ptr [r14 + 0]                 // k
   vcvtdq2ps zmm14, zmm14                                 // k
   vmulps zmm14, zmm14, zmm8                              // k
   vfmadd231ps zmm0, zmm14, zmm12                         // acc
   vfmadd231ps zmm4, zmm14, zmm13                         // acc
-  vmovdqu32 xmm14, xmmword ptr [r11 + 0]                 // k
-  vpmovsxbd zmm14, xmm14                                 // k
+  vpmovsxbd zmm14, xmmword ptr [r11 + 0]                 // k
   vcvtdq2ps zmm14, zmm14                                 // k
   vmulps zmm14, zmm14, zmm9                              // k
   vfmadd231ps zmm1, zmm14, zmm12                         // acc
   vfmadd231ps zmm5, zmm14, zmm13                         // acc
-  vmovdqu32 xmm14, xmmword ptr [rbx + 0]                 // k
-  vpmovsxbd zmm14, xmm14                                 // k
+  vpmovsxbd zmm14, xmmword ptr [rbx + 0]                 // k
   vcvtdq2ps zmm14, zmm14                                 // k
   vmulps zmm14, zmm14, zmm10                             // k
   vfmadd231ps zmm2, zmm14, zmm12                         // acc
   vfmadd231ps zmm6, zmm14, zmm13                         // acc
-  vmovdqu32 xmm14, xmmword ptr [r10 + 0]                 // k
-  vpmovsxbd zmm14, xmm14                                 // k
+  vpmovsxbd zmm14, xmmword ptr [r10 + 0]                 // k
   vcvtdq2ps zmm14, zmm14                                 // k
   vmulps zmm14, zmm14, zmm11                             // k
   vfmadd231ps zmm3, zmm14, zmm12                         // acc
   vfmadd231ps zmm7, zmm14, zmm13                         // acc
   vmovdqu64 zmm12, zmmword ptr [r12 + 64]                // q
   vmovdqu64 zmm13, zmmword ptr [r13 + 64]                // q
-  vmovdqu32 xmm14, xmmword ptr [r14 + 16]                // k
-  vpmovsxbd zmm14, xmm14                                 // k
+  vpmovsxbd zmm14, xmmword ptr [r14 + 16]                // k
   vcvtdq2ps zmm14, zmm14                                 // k
   vmulps zmm8, zmm14, zmm8                               // k
   vfmadd231ps zmm0, zmm8, zmm12                          // acc
   vfmadd231ps zmm4, zmm8, zmm13                          // acc
-  vmovdqu32 xmm8, xmmword ptr [r11 + 16]                 // k
-  vpmovsxbd zmm8, xmm8                                   // k
+  vpmovsxbd zmm8, xmmword ptr [r11 + 16]                 // k
   vcvtdq2ps zmm8, zmm8                                   // k
   vmulps zmm8, zmm8, zmm9                                // k
   vfmadd231ps zmm1, zmm8, zmm12                          // acc
   vfmadd231ps zmm5, zmm8, zmm13                          // acc
-  vmovdqu32 xmm8, xmmword ptr [rbx + 16]                 // k
-  vpmovsxbd zmm8, xmm8                                   // k
+  vpmovsxbd zmm8, xmmword ptr [rbx + 16]                 // k
   vcvtdq2ps zmm8, zmm8                                   // k
   vmulps zmm8, zmm8, zmm10                               // k
   vfmadd231ps zmm2, zmm8, zmm12                          // acc
   vfmadd231ps zmm6, zmm8, zmm13                          // acc
-  vmovdqu32 xmm8, xmmword ptr [r10 + 16]                 // k
-  vpmovsxbd zmm8, xmm8                                   // k
+  vpmovsxbd zmm8, xmmword ptr [r10 + 16]                 // k
   vcvtdq2ps zmm8, zmm8                                   // k
   vmulps zmm8, zmm8, zmm11                               // k
   vfmadd231ps zmm3, zmm8, zmm12                          // acc
@@ -755,44 +739,36 @@ L(k_3):
   vpbroadcastw ymm7, word ptr [r9 + -2]                  // scale
   vcvtph2ps zmm7, ymm7                                   // scale
   vmovdqu64 zmm8, zmmword ptr [rbp + 0]                  // q
-  vmovdqu32 xmm9, xmmword ptr [r12 + 0]                  // k
-  vpmovsxbd zmm9, xmm9                                   // k
+  vpmovsxbd zmm9, xmmword ptr [r12 + 0]                  // k
   vcvtdq2ps zmm9, zmm9                                   // k
   vmulps zmm9, zmm9, zmm4                                // k
   vfmadd231ps zmm0, zmm9, zmm8                           // acc
-  vmovdqu32 xmm9, xmmword ptr [r10 + 0]                  // k
-  vpmovsxbd zmm9, xmm9                                   // k
+  vpmovsxbd zmm9, xmmword ptr [r10 + 0]                  // k
   vcvtdq2ps zmm9, zmm9                                   // k
   vmulps zmm9, zmm9, zmm5                                // k
   vfmadd231ps zmm1, zmm9, zmm8                           // acc
-  vmovdqu32 xmm9, xmmword ptr [r11 + 0]                  // k
-  vpmovsxbd zmm9, xmm9                                   // k
+  vpmovsxbd zmm9, xmmword ptr [r11 + 0]                  // k
   vcvtdq2ps zmm9, zmm9                                   // k
   vmulps zmm9, zmm9, zmm6                                // k
   vfmadd231ps zmm2, zmm9, zmm8                           // acc
-  vmovdqu32 xmm9, xmmword ptr [r9 + 0]                   // k
-  vpmovsxbd zmm9, xmm9                                   // k
+  vpmovsxbd zmm9, xmmword ptr [r9 + 0]                   // k
   vcvtdq2ps zmm9, zmm9                                   // k
   vmulps zmm9, zmm9, zmm7                                // k
   vfmadd231ps zmm3, zmm9, zmm8                           // acc
   vmovdqu64 zmm8, zmmword ptr [rbp + 64]                 // q
-  vmovdqu32 xmm9, xmmword ptr [r12 + 16]                 // k
-  vpmovsxbd zmm9, xmm9                                   // k
+  vpmovsxbd zmm9, xmmword ptr [r12 + 16]                 // k
   vcvtdq2ps zmm9, zmm9                                   // k
   vmulps zmm4, zmm9, zmm4                                // k
   vfmadd231ps zmm0, zmm4, zmm8                           // acc
-  vmovdqu32 xmm4, xmmword ptr [r10 + 16]                 // k
-  vpmovsxbd zmm4, xmm4                                   // k
+  vpmovsxbd zmm4, xmmword ptr [r10 + 16]                 // k
   vcvtdq2ps zmm4, zmm4                                   // k
   vmulps zmm4, zmm4, zmm5                                // k
   vfmadd231ps zmm1, zmm4, zmm8                           // acc
-  vmovdqu32 xmm4, xmmword ptr [r11 + 16]                 // k
-  vpmovsxbd zmm4, xmm4                                   // k
+  vpmovsxbd zmm4, xmmword ptr [r11 + 16]                 // k
   vcvtdq2ps zmm4, zmm4                                   // k
   vmulps zmm4, zmm4, zmm6                                // k
   vfmadd231ps zmm2, zmm4, zmm8                           // acc
-  vmovdqu32 xmm4, xmmword ptr [r9 + 16]                  // k
-  vpmovsxbd zmm4, xmm4                                   // k
+  vpmovsxbd zmm4, xmmword ptr [r9 + 16]                  // k
   vcvtdq2ps zmm4, zmm4                                   // k
   vmulps zmm4, zmm4, zmm7                                // k
   vfmadd231ps zmm3, zmm4, zmm8                           // acc

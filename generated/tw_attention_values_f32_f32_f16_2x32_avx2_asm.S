@@ -159,14 +159,10 @@ L(columns):
   jz L(k_done)
   .balign 64
 L(k):
-  vmovdqu xmm8, xmmword ptr [r14 + 0]                    // v
-  vcvtph2ps ymm8, xmm8                                   // v
-  vmovdqu xmm9, xmmword ptr [r14 + 16]                   // v
-  vcvtph2ps ymm9, xmm9                                   // v
-  vmovdqu xmm10, xmmword ptr [r14 + 32]                  // v
-  vcvtph2ps ymm10, xmm10                                 // v
-  vmovdqu xmm11, xmmword ptr [r14 + 48]                  // v
-  vcvtph2ps ymm11, xmm11                                 // v
+  vcvtph2ps ymm8, xmmword ptr [r14 + 0]                  // v
+  vcvtph2ps ymm9, xmmword ptr [r14 + 16]                 // v
+  vcvtph2ps ymm10, xmmword ptr [r14 + 32]                // v
+  vcvtph2ps ymm11, xmmword ptr [r14 + 48]                // v
   mov r15, qword ptr [rdi + 8*11]                        // rhs_stride
   lea r14, [r14 + r15]                                   // v
   vpbroadcastd ymm12, dword ptr [rbp + 0]                // w
@@ -220,14 +216,10 @@ L(if_else):
   jz L(k_2_done)
   .balign 64
 L(k_2):
-  vmovdqu xmm8, xmmword ptr [r14 + 0]                    // v
-  vcvtph2ps ymm8, xmm8                                   // v
-  vmovdqu xmm9, xmmword ptr [r14 + 16]                   // v
-  vcvtph2ps ymm9, xmm9                                   // v
-  vmovdqu xmm10, xmmword ptr [r14 + 32]                  // v
-  vcvtph2ps ymm10, xmm10                                 // v
-  vmovdqu xmm11, xmmword ptr [r14 + 48]                  // v
-  vcvtph2ps ymm11, xmm11                                 // v
+  vcvtph2ps ymm8, xmmword ptr [r14 + 0]                  // v
+  vcvtph2ps ymm9, xmmword ptr [r14 + 16]                 // v
+  vcvtph2ps ymm10, xmmword ptr [r14 + 32]                // v
+  vcvtph2ps ymm11, xmmword ptr [r14 + 48]                // v
   mov r15, qword ptr [rdi + 8*19]                        // rhs_prefetch
   lea r15, [r14 + r15]                                   // ahead
   prefetcht0 byte ptr [r15 + 0]                          // ahead
@@ -287,8 +279,7 @@ L(vectors):
   jz L(k_3_done)
   .balign 64
 L(k_3):
-  vmovdqu xmm2, xmmword ptr [r14 + 0]                    // v
-  vcvtph2ps ymm2, xmm2                                   // v
+  vcvtph2ps ymm2, xmmword ptr [r14 + 0]                  // v
   mov r15, qword ptr [rdi + 8*11]                        // rhs_stride
   lea r14, [r14 + r15]                                   // v
   vpbroadcastd ymm3, dword ptr [rbp + 0]                 // w
@@ -318,8 +309,7 @@ L(if_2_else):
   jz L(k_4_done)
   .balign 64
 L(k_4):
-  vmovdqu xmm2, xmmword ptr [r14 + 0]                    // v
-  vcvtph2ps ymm2, xmm2                                   // v
+  vcvtph2ps ymm2, xmmword ptr [r14 + 0]                  // v
   mov r15, qword ptr [rdi + 8*19]                        // rhs_prefetch
   lea r15, [r14 + r15]                                   // ahead
   prefetcht0 byte ptr [r15 + 0]                          // ahead
@@ -397,14 +387,10 @@ L(columns_2):
   jz L(k_5_done)
   .balign 64
 L(k_5):
-  vmovdqu xmm4, xmmword ptr [r12 + 0]                    // v
-  vcvtph2ps ymm4, xmm4                                   // v
-  vmovdqu xmm5, xmmword ptr [r12 + 16]                   // v
-  vcvtph2ps ymm5, xmm5                                   // v
-  vmovdqu xmm6, xmmword ptr [r12 + 32]                   // v
-  vcvtph2ps ymm6, xmm6                                   // v
-  vmovdqu xmm7, xmmword ptr [r12 + 48]                   // v
-  vcvtph2ps ymm7, xmm7                                   // v
+  vcvtph2ps ymm4, xmmword ptr [r12 + 0]                  // v
+  vcvtph2ps ymm5, xmmword ptr [r12 + 16]                 // v
+  vcvtph2ps ymm6, xmmword ptr [r12 + 32]                 // v
+  vcvtph2ps ymm7, xmmword ptr [r12 + 48]                 // v
   mov r13, qword ptr [rdi + 8*11]                        // rhs_stride
   lea r12, [r12 + r13]                                   // v
   vpbroadcastd ymm8, dword ptr [rbx + 0]                 // w
@@ -438,14 +424,10 @@ L(if_3_else):
   jz L(k_6_done)
   .balign 64
 L(k_6):
-  vmovdqu xmm4, xmmword ptr [r12 + 0]                    // v
-  vcvtph2ps ymm4, xmm4                                   // v
-  vmovdqu xmm5, xmmword ptr [r12 + 16]                   // v
-  vcvtph2ps ymm5, xmm5                                   // v
-  vmovdqu xmm6, xmmword ptr [r12 + 32]                   // v
-  vcvtph2ps ymm6, xmm6                                   // v
-  vmovdqu xmm7, xmmword ptr [r12 + 48]                   // v
-  vcvtph2ps ymm7, xmm7                                   // v
+  vcvtph2ps ymm4, xmmword ptr [r12 + 0]                  // v
+  vcvtph2ps ymm5, xmmword ptr [r12 + 16]                 // v
+  vcvtph2ps ymm6, xmmword ptr [r12 + 32]                 // v
+  vcvtph2ps ymm7, xmmword ptr [r12 + 48]                 // v
   mov r13, qword ptr [rdi + 8*19]                        // rhs_prefetch
   lea r13, [r12 + r13]                                   // ahead
   prefetcht0 byte ptr [r13 + 0]                          // ahead
@@ -488,8 +470,7 @@ L(vectors_2):
   jz L(k_7_done)
   .balign 64
 L(k_7):
-  vmovdqu xmm1, xmmword ptr [rbp + 0]                    // v
-  vcvtph2ps ymm1, xmm1                                   // v
+  vcvtph2ps ymm1, xmmword ptr [rbp + 0]                  // v
   mov r12, qword ptr [rdi + 8*11]                        // rhs_stride
   lea rbp, [rbp + r12]                                   // v
   vpbroadcastd ymm2, dword ptr [r11 + 0]                 // w
@@ -511,8 +492,7 @@ L(if_4_else):
   jz L(k_8_done)
   .balign 64
 L(k_8):
-  vmovdqu xmm1, xmmword ptr [rbp + 0]                    // v
-  vcvtph2ps ymm1, xmm1                                   // v
+  vcvtph2ps ymm1, xmmword ptr [rbp + 0]                  // v
   mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
   lea r12, [rbp + r12]                                   // ahead
   prefetcht0 byte ptr [r12 + 0]                          // ahead

@@ -220,14 +220,10 @@ L(columns):
   jz L(k_done)
   .balign 64
 L(k):
-  vmovdqu32 ymm16, ymmword ptr [r13 + 0]                 // v
-  vcvtph2ps zmm16, ymm16                                 // v
-  vmovdqu32 ymm17, ymmword ptr [r13 + 32]                // v
-  vcvtph2ps zmm17, ymm17                                 // v
-  vmovdqu32 ymm18, ymmword ptr [r13 + 64]                // v
-  vcvtph2ps zmm18, ymm18                                 // v
-  vmovdqu32 ymm19, ymmword ptr [r13 + 96]                // v
-  vcvtph2ps zmm19, ymm19                                 // v
+  vcvtph2ps zmm16, ymmword ptr [r13 + 0]                 // v
+  vcvtph2ps zmm17, ymmword ptr [r13 + 32]                // v
+  vcvtph2ps zmm18, ymmword ptr [r13 + 64]                // v
+  vcvtph2ps zmm19, ymmword ptr [r13 + 96]                // v
   mov r14, qword ptr [rdi + 8*11]                        // rhs_stride
   lea r13, [r13 + r14]                                   // v
   vpbroadcastd zmm20, dword ptr [r10 + 0]                // w
@@ -329,14 +325,10 @@ L(if_else):
   jz L(k_2_done)
   .balign 64
 L(k_2):
-  vmovdqu32 ymm16, ymmword ptr [r13 + 0]                 // v
-  vcvtph2ps zmm16, ymm16                                 // v
-  vmovdqu32 ymm17, ymmword ptr [r13 + 32]                // v
-  vcvtph2ps zmm17, ymm17                                 // v
-  vmovdqu32 ymm18, ymmword ptr [r13 + 64]                // v
-  vcvtph2ps zmm18, ymm18                                 // v
-  vmovdqu32 ymm19, ymmword ptr [r13 + 96]                // v
-  vcvtph2ps zmm19, ymm19                                 // v
+  vcvtph2ps zmm16, ymmword ptr [r13 + 0]                 // v
+  vcvtph2ps zmm17, ymmword ptr [r13 + 32]                // v
+  vcvtph2ps zmm18, ymmword ptr [r13 + 64]                // v
+  vcvtph2ps zmm19, ymmword ptr [r13 + 96]                // v
   mov r14, qword ptr [rdi + 8*19]                        // rhs_prefetch
   lea r14, [r13 + r14]                                   // ahead
   prefetcht0 byte ptr [r14 + 0]                          // ahead
@@ -452,8 +444,7 @@ L(vectors):
   jz L(k_3_done)
   .balign 64
 L(k_3):
-  vmovdqu32 ymm4, ymmword ptr [rbx + 0]                  // v
-  vcvtph2ps zmm4, ymm4                                   // v
+  vcvtph2ps zmm4, ymmword ptr [rbx + 0]                  // v
   mov r12, qword ptr [rdi + 8*11]                        // rhs_stride
   lea rbx, [rbx + r12]                                   // v
   lea r12, [rbp + 4]
@@ -511,8 +502,7 @@ L(if_2_else):
   jz L(k_4_done)
   .balign 64
 L(k_4):
-  vmovdqu32 ymm4, ymmword ptr [rbp + 0]                  // v
-  vcvtph2ps zmm4, ymm4                                   // v
+  vcvtph2ps zmm4, ymmword ptr [rbp + 0]                  // v
   mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
   lea r12, [rbp + r12]                                   // ahead
   prefetcht0 byte ptr [r12 + 0]                          // ahead
@@ -624,14 +614,10 @@ L(columns_2):
   jz L(k_5_done)
   .balign 64
 L(k_5):
-  vmovdqu32 ymm8, ymmword ptr [r13 + 0]                  // v
-  vcvtph2ps zmm8, ymm8                                   // v
-  vmovdqu32 ymm9, ymmword ptr [r13 + 32]                 // v
-  vcvtph2ps zmm9, ymm9                                   // v
-  vmovdqu32 ymm10, ymmword ptr [r13 + 64]                // v
-  vcvtph2ps zmm10, ymm10                                 // v
-  vmovdqu32 ymm11, ymmword ptr [r13 + 96]                // v
-  vcvtph2ps zmm11, ymm11                                 // v
+  vcvtph2ps zmm8, ymmword ptr [r13 + 0]                  // v
+  vcvtph2ps zmm9, ymmword ptr [r13 + 32]                 // v
+  vcvtph2ps zmm10, ymmword ptr [r13 + 64]                // v
+  vcvtph2ps zmm11, ymmword ptr [r13 + 96]                // v
   mov r14, qword ptr [rdi + 8*11]                        // rhs_stride
   lea r13, [r13 + r14]                                   // v
   vpbroadcastd zmm12, dword ptr [rbx + 0]                // w
@@ -685,14 +671,10 @@ L(if_3_else):
   jz L(k_6_done)
   .balign 64
 L(k_6):
-  vmovdqu32 ymm8, ymmword ptr [r13 + 0]                  // v
-  vcvtph2ps zmm8, ymm8                                   // v
-  vmovdqu32 ymm9, ymmword ptr [r13 + 32]                 // v
-  vcvtph2ps zmm9, ymm9                                   // v
-  vmovdqu32 ymm10, ymmword ptr [r13 + 64]                // v
-  vcvtph2ps zmm10, ymm10                                 // v
-  vmovdqu32 ymm11, ymmword ptr [r13 + 96]                // v
-  vcvtph2ps zmm11, ymm11                                 // v
+  vcvtph2ps zmm8, ymmword ptr [r13 + 0]                  // v
+  vcvtph2ps zmm9, ymmword ptr [r13 + 32]                 // v
+  vcvtph2ps zmm10, ymmword ptr [r13 + 64]                // v
+  vcvtph2ps zmm11, ymmword ptr [r13 + 96]                // v
   mov r14, qword ptr [rdi + 8*19]                        // rhs_prefetch
   lea r14, [r13 + r14]                                   // ahead
   prefetcht0 byte ptr [r14 + 0]                          // ahead
@@ -754,8 +736,7 @@ L(vectors_2):
   jz L(k_7_done)
   .balign 64
 L(k_7):
-  vmovdqu32 ymm2, ymmword ptr [r13 + 0]                  // v
-  vcvtph2ps zmm2, ymm2                                   // v
+  vcvtph2ps zmm2, ymmword ptr [r13 + 0]                  // v
   mov r14, qword ptr [rdi + 8*11]                        // rhs_stride
   lea r13, [r13 + r14]                                   // v
   lea r14, [rbx + 4]
@@ -785,8 +766,7 @@ L(if_4_else):
   jz L(k_8_done)
   .balign 64
 L(k_8):
-  vmovdqu32 ymm2, ymmword ptr [r13 + 0]                  // v
-  vcvtph2ps zmm2, ymm2                                   // v
+  vcvtph2ps zmm2, ymmword ptr [r13 + 0]                  // v
   mov r14, qword ptr [rdi + 8*19]                        // rhs_prefetch
   lea r14, [r13 + r14]                                   // ahead
   prefetcht0 byte ptr [r14 + 0]                          // ahead
@@ -864,14 +844,10 @@ L(columns_3):
   jz L(k_9_done)
   .balign 64
 L(k_9):
-  vmovdqu32 ymm4, ymmword ptr [r12 + 0]                  // v
-  vcvtph2ps zmm4, ymm4                                   // v
-  vmovdqu32 ymm5, ymmword ptr [r12 + 32]                 // v
-  vcvtph2ps zmm5, ymm5                                   // v
-  vmovdqu32 ymm6, ymmword ptr [r12 + 64]                 // v
-  vcvtph2ps zmm6, ymm6                                   // v
-  vmovdqu32 ymm7, ymmword ptr [r12 + 96]                 // v
-  vcvtph2ps zmm7, ymm7                                   // v
+  vcvtph2ps zmm4, ymmword ptr [r12 + 0]                  // v
+  vcvtph2ps zmm5, ymmword ptr [r12 + 32]                 // v
+  vcvtph2ps zmm6, ymmword ptr [r12 + 64]                 // v
+  vcvtph2ps zmm7, ymmword ptr [r12 + 96]                 // v
   mov r13, qword ptr [rdi + 8*11]                        // rhs_stride
   lea r12, [r12 + r13]                                   // v
   vpbroadcastd zmm8, dword ptr [rbx + 0]                 // w
@@ -905,14 +881,10 @@ L(if_5_else):
   jz L(k_10_done)
   .balign 64
 L(k_10):
-  vmovdqu32 ymm4, ymmword ptr [r12 + 0]                  // v
-  vcvtph2ps zmm4, ymm4                                   // v
-  vmovdqu32 ymm5, ymmword ptr [r12 + 32]                 // v
-  vcvtph2ps zmm5, ymm5                                   // v
-  vmovdqu32 ymm6, ymmword ptr [r12 + 64]                 // v
-  vcvtph2ps zmm6, ymm6                                   // v
-  vmovdqu32 ymm7, ymmword ptr [r12 + 96]                 // v
-  vcvtph2ps zmm7, ymm7                                   // v
+  vcvtph2ps zmm4, ymmword ptr [r12 + 0]                  // v
+  vcvtph2ps zmm5, ymmword ptr [r12 + 32]                 // v
+  vcvtph2ps zmm6, ymmword ptr [r12 + 64]                 // v
+  vcvtph2ps zmm7, ymmword ptr [r12 + 96]                 // v
   mov r13, qword ptr [rdi + 8*19]                        // rhs_prefetch
   lea r13, [r12 + r13]                                   // ahead
   prefetcht0 byte ptr [r13 + 0]                          // ahead
@@ -956,8 +928,7 @@ L(vectors_3):
   jz L(k_11_done)
   .balign 64
 L(k_11):
-  vmovdqu32 ymm1, ymmword ptr [rbp + 0]                  // v
-  vcvtph2ps zmm1, ymm1                                   // v
+  vcvtph2ps zmm1, ymmword ptr [rbp + 0]                  // v
   mov r12, qword ptr [rdi + 8*11]                        // rhs_stride
   lea rbp, [rbp + r12]                                   // v
   lea r12, [r11 + 4]
@@ -979,8 +950,7 @@ L(if_6_else):
   jz L(k_12_done)
   .balign 64
 L(k_12):
-  vmovdqu32 ymm1, ymmword ptr [rbp + 0]                  // v
-  vcvtph2ps zmm1, ymm1                                   // v
+  vcvtph2ps zmm1, ymmword ptr [rbp + 0]                  // v
   mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
   lea r12, [rbp + r12]                                   // ahead
   prefetcht0 byte ptr [r12 + 0]                          // ahead

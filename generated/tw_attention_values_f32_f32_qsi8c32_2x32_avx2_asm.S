@@ -156,20 +156,16 @@ L(columns):
 L(k):
   vpbroadcastw xmm8, word ptr [r14 + -2]                 // scale
   vcvtph2ps ymm8, xmm8                                   // scale
-  vmovq xmm9, qword ptr [r14 + 0]                        // v
-  vpmovsxbd ymm9, xmm9                                   // v
+  vpmovsxbd ymm9, qword ptr [r14 + 0]                    // v
   vcvtdq2ps ymm9, ymm9                                   // v
   vmulps ymm9, ymm9, ymm8                                // v
-  vmovq xmm10, qword ptr [r14 + 8]                       // v
-  vpmovsxbd ymm10, xmm10                                 // v
+  vpmovsxbd ymm10, qword ptr [r14 + 8]                   // v
   vcvtdq2ps ymm10, ymm10                                 // v
   vmulps ymm10, ymm10, ymm8                              // v
-  vmovq xmm11, qword ptr [r14 + 16]                      // v
-  vpmovsxbd ymm11, xmm11                                 // v
+  vpmovsxbd ymm11, qword ptr [r14 + 16]                  // v
   vcvtdq2ps ymm11, ymm11                                 // v
   vmulps ymm11, ymm11, ymm8                              // v
-  vmovq xmm12, qword ptr [r14 + 24]                      // v
-  vpmovsxbd ymm12, xmm12                                 // v
+  vpmovsxbd ymm12, qword ptr [r14 + 24]                  // v
   vcvtdq2ps ymm12, ymm12                                 // v
   vmulps ymm8, ymm12, ymm8                               // v
   mov r15, qword ptr [rdi + 8*11]                        // rhs_stride
@@ -227,20 +223,16 @@ L(if_else):
 L(k_2):
   vpbroadcastw xmm8, word ptr [r14 + -2]                 // scale
   vcvtph2ps ymm8, xmm8                                   // scale
-  vmovq xmm9, qword ptr [r14 + 0]                        // v
-  vpmovsxbd ymm9, xmm9                                   // v
+  vpmovsxbd ymm9, qword ptr [r14 + 0]                    // v
   vcvtdq2ps ymm9, ymm9                                   // v
   vmulps ymm9, ymm9, ymm8                                // v
-  vmovq xmm10, qword ptr [r14 + 8]                       // v
-  vpmovsxbd ymm10, xmm10                                 // v
+  vpmovsxbd ymm10, qword ptr [r14 + 8]                   // v
   vcvtdq2ps ymm10, ymm10                                 // v
   vmulps ymm10, ymm10, ymm8                              // v
-  vmovq xmm11, qword ptr [r14 + 16]                      // v
-  vpmovsxbd ymm11, xmm11                                 // v
+  vpmovsxbd ymm11, qword ptr [r14 + 16]                  // v
   vcvtdq2ps ymm11, ymm11                                 // v
   vmulps ymm11, ymm11, ymm8                              // v
-  vmovq xmm12, qword ptr [r14 + 24]                      // v
-  vpmovsxbd ymm12, xmm12                                 // v
+  vpmovsxbd ymm12, qword ptr [r14 + 24]                  // v
   vcvtdq2ps ymm12, ymm12                                 // v
   vmulps ymm8, ymm12, ymm8                               // v
   mov r15, qword ptr [rdi + 8*19]                        // rhs_prefetch
@@ -330,20 +322,16 @@ L(columns_2):
 L(k_3):
   vpbroadcastw xmm4, word ptr [rbp + -2]                 // scale
   vcvtph2ps ymm4, xmm4                                   // scale
-  vmovq xmm5, qword ptr [rbp + 0]                        // v
-  vpmovsxbd ymm5, xmm5                                   // v
+  vpmovsxbd ymm5, qword ptr [rbp + 0]                    // v
   vcvtdq2ps ymm5, ymm5                                   // v
   vmulps ymm5, ymm5, ymm4                                // v
-  vmovq xmm6, qword ptr [rbp + 8]                        // v
-  vpmovsxbd ymm6, xmm6                                   // v
+  vpmovsxbd ymm6, qword ptr [rbp + 8]                    // v
   vcvtdq2ps ymm6, ymm6                                   // v
   vmulps ymm6, ymm6, ymm4                                // v
-  vmovq xmm7, qword ptr [rbp + 16]                       // v
-  vpmovsxbd ymm7, xmm7                                   // v
+  vpmovsxbd ymm7, qword ptr [rbp + 16]                   // v
   vcvtdq2ps ymm7, ymm7                                   // v
   vmulps ymm7, ymm7, ymm4                                // v
-  vmovq xmm8, qword ptr [rbp + 24]                       // v
-  vpmovsxbd ymm8, xmm8                                   // v
+  vpmovsxbd ymm8, qword ptr [rbp + 24]                   // v
   vcvtdq2ps ymm8, ymm8                                   // v
   vmulps ymm4, ymm8, ymm4                                // v
   mov r12, qword ptr [rdi + 8*11]                        // rhs_stride
@@ -381,20 +369,16 @@ L(if_2_else):
 L(k_4):
   vpbroadcastw xmm4, word ptr [rbp + -2]                 // scale
   vcvtph2ps ymm4, xmm4                                   // scale
-  vmovq xmm5, qword ptr [rbp + 0]                        // v
-  vpmovsxbd ymm5, xmm5                                   // v
+  vpmovsxbd ymm5, qword ptr [rbp + 0]                    // v
   vcvtdq2ps ymm5, ymm5                                   // v
   vmulps ymm5, ymm5, ymm4                                // v
-  vmovq xmm6, qword ptr [rbp + 8]                        // v
-  vpmovsxbd ymm6, xmm6                                   // v
+  vpmovsxbd ymm6, qword ptr [rbp + 8]                    // v
   vcvtdq2ps ymm6, ymm6                                   // v
   vmulps ymm6, ymm6, ymm4                                // v
-  vmovq xmm7, qword ptr [rbp + 16]                       // v
-  vpmovsxbd ymm7, xmm7                                   // v
+  vpmovsxbd ymm7, qword ptr [rbp + 16]                   // v
   vcvtdq2ps ymm7, ymm7                                   // v
   vmulps ymm7, ymm7, ymm4                                // v
-  vmovq xmm8, qword ptr [rbp + 24]                       // v
-  vpmovsxbd ymm8, xmm8                                   // v
+  vpmovsxbd ymm8, qword ptr [rbp + 24]                   // v
   vcvtdq2ps ymm8, ymm8                                   // v
   vmulps ymm4, ymm8, ymm4                                // v
   mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch

@@ -221,22 +221,18 @@ L(columns):
 L(k):
   vpbroadcastw ymm16, word ptr [r14 + -2]                // scale
   vcvtph2ps zmm16, ymm16                                 // scale
-  vmovdqu32 xmm17, xmmword ptr [r14 + 0]                 // v
-  vpmovsxbd zmm17, xmm17                                 // v
+  vpmovsxbd zmm17, xmmword ptr [r14 + 0]                 // v
   vcvtdq2ps zmm17, zmm17                                 // v
   vmulps zmm17, zmm17, zmm16                             // v
-  vmovdqu32 xmm18, xmmword ptr [r14 + 16]                // v
-  vpmovsxbd zmm18, xmm18                                 // v
+  vpmovsxbd zmm18, xmmword ptr [r14 + 16]                // v
   vcvtdq2ps zmm18, zmm18                                 // v
   vmulps zmm16, zmm18, zmm16                             // v
   vpbroadcastw ymm18, word ptr [r14 + 32]                // scale
   vcvtph2ps zmm18, ymm18                                 // scale
-  vmovdqu32 xmm19, xmmword ptr [r14 + 34]                // v
-  vpmovsxbd zmm19, xmm19                                 // v
+  vpmovsxbd zmm19, xmmword ptr [r14 + 34]                // v
   vcvtdq2ps zmm19, zmm19                                 // v
   vmulps zmm19, zmm19, zmm18                             // v
-  vmovdqu32 xmm20, xmmword ptr [r14 + 50]                // v
-  vpmovsxbd zmm20, xmm20                                 // v
+  vpmovsxbd zmm20, xmmword ptr [r14 + 50]                // v
   vcvtdq2ps zmm20, zmm20                                 // v
   vmulps zmm18, zmm20, zmm18                             // v
   mov r15, qword ptr [rdi + 8*11]                        // rhs_stride
@@ -340,22 +336,18 @@ L(if_else):
 L(k_2):
   vpbroadcastw ymm16, word ptr [r14 + -2]                // scale
   vcvtph2ps zmm16, ymm16                                 // scale
-  vmovdqu32 xmm17, xmmword ptr [r14 + 0]                 // v
-  vpmovsxbd zmm17, xmm17                                 // v
+  vpmovsxbd zmm17, xmmword ptr [r14 + 0]                 // v
   vcvtdq2ps zmm17, zmm17                                 // v
   vmulps zmm17, zmm17, zmm16                             // v
-  vmovdqu32 xmm18, xmmword ptr [r14 + 16]                // v
-  vpmovsxbd zmm18, xmm18                                 // v
+  vpmovsxbd zmm18, xmmword ptr [r14 + 16]                // v
   vcvtdq2ps zmm18, zmm18                                 // v
   vmulps zmm16, zmm18, zmm16                             // v
   vpbroadcastw ymm18, word ptr [r14 + 32]                // scale
   vcvtph2ps zmm18, ymm18                                 // scale
-  vmovdqu32 xmm19, xmmword ptr [r14 + 34]                // v
-  vpmovsxbd zmm19, xmm19                                 // v
+  vpmovsxbd zmm19, xmmword ptr [r14 + 34]                // v
   vcvtdq2ps zmm19, zmm19                                 // v
   vmulps zmm19, zmm19, zmm18                             // v
-  vmovdqu32 xmm20, xmmword ptr [r14 + 50]                // v
-  vpmovsxbd zmm20, xmm20                                 // v
+  vpmovsxbd zmm20, xmmword ptr [r14 + 50]                // v
   vcvtdq2ps zmm20, zmm20                                 // v
   vmulps zmm18, zmm20, zmm18                             // v
   mov r15, qword ptr [rdi + 8*19]                        // rhs_prefetch
@@ -475,12 +467,10 @@ L(vectors):
 L(k_3):
   vpbroadcastw ymm8, word ptr [r14 + -2]                 // scale
   vcvtph2ps zmm8, ymm8                                   // scale
-  vmovdqu32 xmm9, xmmword ptr [r14 + 0]                  // v
-  vpmovsxbd zmm9, xmm9                                   // v
+  vpmovsxbd zmm9, xmmword ptr [r14 + 0]                  // v
   vcvtdq2ps zmm9, zmm9                                   // v
   vmulps zmm9, zmm9, zmm8                                // v
-  vmovdqu32 xmm10, xmmword ptr [r14 + 16]                // v
-  vpmovsxbd zmm10, xmm10                                 // v
+  vpmovsxbd zmm10, xmmword ptr [r14 + 16]                // v
   vcvtdq2ps zmm10, zmm10                                 // v
   vmulps zmm8, zmm10, zmm8                               // v
   mov r15, qword ptr [rdi + 8*11]                        // rhs_stride
@@ -552,12 +542,10 @@ L(if_2_else):
 L(k_4):
   vpbroadcastw ymm8, word ptr [r14 + -2]                 // scale
   vcvtph2ps zmm8, ymm8                                   // scale
-  vmovdqu32 xmm9, xmmword ptr [r14 + 0]                  // v
-  vpmovsxbd zmm9, xmm9                                   // v
+  vpmovsxbd zmm9, xmmword ptr [r14 + 0]                  // v
   vcvtdq2ps zmm9, zmm9                                   // v
   vmulps zmm9, zmm9, zmm8                                // v
-  vmovdqu32 xmm10, xmmword ptr [r14 + 16]                // v
-  vpmovsxbd zmm10, xmm10                                 // v
+  vpmovsxbd zmm10, xmmword ptr [r14 + 16]                // v
   vcvtdq2ps zmm10, zmm10                                 // v
   vmulps zmm8, zmm10, zmm8                               // v
   mov r15, qword ptr [rdi + 8*19]                        // rhs_prefetch
@@ -678,22 +666,18 @@ L(columns_2):
 L(k_5):
   vpbroadcastw ymm8, word ptr [r14 + -2]                 // scale
   vcvtph2ps zmm8, ymm8                                   // scale
-  vmovdqu32 xmm9, xmmword ptr [r14 + 0]                  // v
-  vpmovsxbd zmm9, xmm9                                   // v
+  vpmovsxbd zmm9, xmmword ptr [r14 + 0]                  // v
   vcvtdq2ps zmm9, zmm9                                   // v
   vmulps zmm9, zmm9, zmm8                                // v
-  vmovdqu32 xmm10, xmmword ptr [r14 + 16]                // v
-  vpmovsxbd zmm10, xmm10                                 // v
+  vpmovsxbd zmm10, xmmword ptr [r14 + 16]                // v
   vcvtdq2ps zmm10, zmm10                                 // v
   vmulps zmm8, zmm10, zmm8                               // v
   vpbroadcastw ymm10, word ptr [r14 + 32]                // scale
   vcvtph2ps zmm10, ymm10                                 // scale
-  vmovdqu32 xmm11, xmmword ptr [r14 + 34]                // v
-  vpmovsxbd zmm11, xmm11                                 // v
+  vpmovsxbd zmm11, xmmword ptr [r14 + 34]                // v
   vcvtdq2ps zmm11, zmm11                                 // v
   vmulps zmm11, zmm11, zmm10                             // v
-  vmovdqu32 xmm12, xmmword ptr [r14 + 50]                // v
-  vpmovsxbd zmm12, xmm12                                 // v
+  vpmovsxbd zmm12, xmmword ptr [r14 + 50]                // v
   vcvtdq2ps zmm12, zmm12                                 // v
   vmulps zmm10, zmm12, zmm10                             // v
   mov r15, qword ptr [rdi + 8*11]                        // rhs_stride
@@ -751,22 +735,18 @@ L(if_3_else):
 L(k_6):
   vpbroadcastw ymm8, word ptr [r14 + -2]                 // scale
   vcvtph2ps zmm8, ymm8                                   // scale
-  vmovdqu32 xmm9, xmmword ptr [r14 + 0]                  // v
-  vpmovsxbd zmm9, xmm9                                   // v
+  vpmovsxbd zmm9, xmmword ptr [r14 + 0]                  // v
   vcvtdq2ps zmm9, zmm9                                   // v
   vmulps zmm9, zmm9, zmm8                                // v
-  vmovdqu32 xmm10, xmmword ptr [r14 + 16]                // v
-  vpmovsxbd zmm10, xmm10                                 // v
+  vpmovsxbd zmm10, xmmword ptr [r14 + 16]                // v
   vcvtdq2ps zmm10, zmm10                                 // v
   vmulps zmm8, zmm10, zmm8                               // v
   vpbroadcastw ymm10, word ptr [r14 + 32]                // scale
   vcvtph2ps zmm10, ymm10                                 // scale
-  vmovdqu32 xmm11, xmmword ptr [r14 + 34]                // v
-  vpmovsxbd zmm11, xmm11                                 // v
+  vpmovsxbd zmm11, xmmword ptr [r14 + 34]                // v
   vcvtdq2ps zmm11, zmm11                                 // v
   vmulps zmm11, zmm11, zmm10                             // v
-  vmovdqu32 xmm12, xmmword ptr [r14 + 50]                // v
-  vpmovsxbd zmm12, xmm12                                 // v
+  vpmovsxbd zmm12, xmmword ptr [r14 + 50]                // v
   vcvtdq2ps zmm12, zmm12                                 // v
   vmulps zmm10, zmm12, zmm10                             // v
   mov r15, qword ptr [rdi + 8*19]                        // rhs_prefetch
@@ -835,12 +815,10 @@ L(vectors_2):
 L(k_7):
   vpbroadcastw ymm4, word ptr [r14 + -2]                 // scale
   vcvtph2ps zmm4, ymm4                                   // scale
-  vmovdqu32 xmm5, xmmword ptr [r14 + 0]                  // v
-  vpmovsxbd zmm5, xmm5                                   // v
+  vpmovsxbd zmm5, xmmword ptr [r14 + 0]                  // v
   vcvtdq2ps zmm5, zmm5                                   // v
   vmulps zmm5, zmm5, zmm4                                // v
-  vmovdqu32 xmm6, xmmword ptr [r14 + 16]                 // v
-  vpmovsxbd zmm6, xmm6                                   // v
+  vpmovsxbd zmm6, xmmword ptr [r14 + 16]                 // v
   vcvtdq2ps zmm6, zmm6                                   // v
   vmulps zmm4, zmm6, zmm4                                // v
   mov r15, qword ptr [rdi + 8*11]                        // rhs_stride
@@ -882,12 +860,10 @@ L(if_4_else):
 L(k_8):
   vpbroadcastw ymm4, word ptr [r14 + -2]                 // scale
   vcvtph2ps zmm4, ymm4                                   // scale
-  vmovdqu32 xmm5, xmmword ptr [r14 + 0]                  // v
-  vpmovsxbd zmm5, xmm5                                   // v
+  vpmovsxbd zmm5, xmmword ptr [r14 + 0]                  // v
   vcvtdq2ps zmm5, zmm5                                   // v
   vmulps zmm5, zmm5, zmm4                                // v
-  vmovdqu32 xmm6, xmmword ptr [r14 + 16]                 // v
-  vpmovsxbd zmm6, xmm6                                   // v
+  vpmovsxbd zmm6, xmmword ptr [r14 + 16]                 // v
   vcvtdq2ps zmm6, zmm6                                   // v
   vmulps zmm4, zmm6, zmm4                                // v
   mov r15, qword ptr [rdi + 8*19]                        // rhs_prefetch
@@ -974,22 +950,18 @@ L(columns_3):
 L(k_9):
   vpbroadcastw ymm4, word ptr [r12 + -2]                 // scale
   vcvtph2ps zmm4, ymm4                                   // scale
-  vmovdqu32 xmm5, xmmword ptr [r12 + 0]                  // v
-  vpmovsxbd zmm5, xmm5                                   // v
+  vpmovsxbd zmm5, xmmword ptr [r12 + 0]                  // v
   vcvtdq2ps zmm5, zmm5                                   // v
   vmulps zmm5, zmm5, zmm4                                // v
-  vmovdqu32 xmm6, xmmword ptr [r12 + 16]                 // v
-  vpmovsxbd zmm6, xmm6                                   // v
+  vpmovsxbd zmm6, xmmword ptr [r12 + 16]                 // v
   vcvtdq2ps zmm6, zmm6                                   // v
   vmulps zmm4, zmm6, zmm4                                // v
   vpbroadcastw ymm6, word ptr [r12 + 32]                 // scale
   vcvtph2ps zmm6, ymm6                                   // scale
-  vmovdqu32 xmm7, xmmword ptr [r12 + 34]                 // v
-  vpmovsxbd zmm7, xmm7                                   // v
+  vpmovsxbd zmm7, xmmword ptr [r12 + 34]                 // v
   vcvtdq2ps zmm7, zmm7                                   // v
   vmulps zmm7, zmm7, zmm6                                // v
-  vmovdqu32 xmm8, xmmword ptr [r12 + 50]                 // v
-  vpmovsxbd zmm8, xmm8                                   // v
+  vpmovsxbd zmm8, xmmword ptr [r12 + 50]                 // v
   vcvtdq2ps zmm8, zmm8                                   // v
   vmulps zmm6, zmm8, zmm6                                // v
   mov r13, qword ptr [rdi + 8*11]                        // rhs_stride
@@ -1027,22 +999,18 @@ L(if_5_else):
 L(k_10):
   vpbroadcastw ymm4, word ptr [r12 + -2]                 // scale
   vcvtph2ps zmm4, ymm4                                   // scale
-  vmovdqu32 xmm5, xmmword ptr [r12 + 0]                  // v
-  vpmovsxbd zmm5, xmm5                                   // v
+  vpmovsxbd zmm5, xmmword ptr [r12 + 0]                  // v
   vcvtdq2ps zmm5, zmm5                                   // v
   vmulps zmm5, zmm5, zmm4                                // v
-  vmovdqu32 xmm6, xmmword ptr [r12 + 16]                 // v
-  vpmovsxbd zmm6, xmm6                                   // v
+  vpmovsxbd zmm6, xmmword ptr [r12 + 16]                 // v
   vcvtdq2ps zmm6, zmm6                                   // v
   vmulps zmm4, zmm6, zmm4                                // v
   vpbroadcastw ymm6, word ptr [r12 + 32]                 // scale
   vcvtph2ps zmm6, ymm6                                   // scale
-  vmovdqu32 xmm7, xmmword ptr [r12 + 34]                 // v
-  vpmovsxbd zmm7, xmm7                                   // v
+  vpmovsxbd zmm7, xmmword ptr [r12 + 34]                 // v
   vcvtdq2ps zmm7, zmm7                                   // v
   vmulps zmm7, zmm7, zmm6                                // v
-  vmovdqu32 xmm8, xmmword ptr [r12 + 50]                 // v
-  vpmovsxbd zmm8, xmm8                                   // v
+  vpmovsxbd zmm8, xmmword ptr [r12 + 50]                 // v
   vcvtdq2ps zmm8, zmm8                                   // v
   vmulps zmm6, zmm8, zmm6                                // v
   mov r13, qword ptr [rdi + 8*19]                        // rhs_prefetch
@@ -1092,12 +1060,10 @@ L(vectors_3):
 L(k_11):
   vpbroadcastw ymm2, word ptr [rbp + -2]                 // scale
   vcvtph2ps zmm2, ymm2                                   // scale
-  vmovdqu32 xmm3, xmmword ptr [rbp + 0]                  // v
-  vpmovsxbd zmm3, xmm3                                   // v
+  vpmovsxbd zmm3, xmmword ptr [rbp + 0]                  // v
   vcvtdq2ps zmm3, zmm3                                   // v
   vmulps zmm3, zmm3, zmm2                                // v
-  vmovdqu32 xmm4, xmmword ptr [rbp + 16]                 // v
-  vpmovsxbd zmm4, xmm4                                   // v
+  vpmovsxbd zmm4, xmmword ptr [rbp + 16]                 // v
   vcvtdq2ps zmm4, zmm4                                   // v
   vmulps zmm2, zmm4, zmm2                                // v
   mov r12, qword ptr [rdi + 8*11]                        // rhs_stride
@@ -1127,12 +1093,10 @@ L(if_6_else):
 L(k_12):
   vpbroadcastw ymm2, word ptr [rbp + -2]                 // scale
   vcvtph2ps zmm2, ymm2                                   // scale
-  vmovdqu32 xmm3, xmmword ptr [rbp + 0]                  // v
-  vpmovsxbd zmm3, xmm3                                   // v
+  vpmovsxbd zmm3, xmmword ptr [rbp + 0]                  // v
   vcvtdq2ps zmm3, zmm3                                   // v
   vmulps zmm3, zmm3, zmm2                                // v
-  vmovdqu32 xmm4, xmmword ptr [rbp + 16]                 // v
-  vpmovsxbd zmm4, xmm4                                   // v
+  vpmovsxbd zmm4, xmmword ptr [rbp + 16]                 // v
   vcvtdq2ps zmm4, zmm4                                   // v
   vmulps zmm2, zmm4, zmm2                                // v
   mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch

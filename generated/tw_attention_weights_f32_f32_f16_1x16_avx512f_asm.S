@@ -135,8 +135,7 @@ L(if_else):
   test r8, r8
   jz L(masked_done)
 L(masked):
-  vmovdqu32 ymm12, ymmword ptr [r10 + 0]                 // mask
-  vcvtph2ps zmm12, ymm12                                 // mask
+  vcvtph2ps zmm12, ymmword ptr [r10 + 0]                 // mask
   vmovdqu64 zmm13, zmmword ptr [r9 + 0]                  // s
   vfmadd231ps zmm13, zmm12, zmm10                        // s
   vmovdqu64 zmmword ptr [r9 + 0], zmm13                  // s

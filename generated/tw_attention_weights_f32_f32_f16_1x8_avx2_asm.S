@@ -145,8 +145,7 @@ L(if_else):
   test r8, r8
   jz L(masked_done)
 L(masked):
-  vmovdqu xmm12, xmmword ptr [r10 + 0]                   // mask
-  vcvtph2ps ymm12, xmm12                                 // mask
+  vcvtph2ps ymm12, xmmword ptr [r10 + 0]                 // mask
   vmovdqu ymm13, ymmword ptr [r9 + 0]                    // s
   vfmadd231ps ymm13, ymm12, ymm10                        // s
   vmovdqu ymmword ptr [r9 + 0], ymm13                    // s

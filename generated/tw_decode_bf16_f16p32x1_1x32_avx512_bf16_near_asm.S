@@ -93,19 +93,15 @@ L(k):
   lea r12, [rbx + r11]                                   // ahead
   prefetcht0 byte ptr [r12 + 0]                          // ahead
   prefetcht0 byte ptr [r12 + 64]                         // ahead
-  vmovdqu32 ymm2, ymmword ptr [rbx + 0]                  // w_0
-  vcvtph2ps zmm2, ymm2                                   // w_0
-  vmovdqu32 ymm3, ymmword ptr [rbx + 64]                 // w_0
-  vcvtph2ps zmm3, ymm3                                   // w_0
+  vcvtph2ps zmm2, ymmword ptr [rbx + 0]                  // w_0
+  vcvtph2ps zmm3, ymmword ptr [rbx + 64]                 // w_0
   vpaddd zmm2, zmm2, zmm0                                // pair
   vpsrld zmm2, zmm2, 16                                  // pair
   vpaddd zmm3, zmm3, zmm0                                // pair
   vpternlogd zmm2, zmm3, zmm1, 0xf8                      // pair
   vmovdqu64 zmmword ptr [rbp + 0], zmm2                  // pair
-  vmovdqu32 ymm2, ymmword ptr [rbx + 32]                 // w_1
-  vcvtph2ps zmm2, ymm2                                   // w_1
-  vmovdqu32 ymm3, ymmword ptr [rbx + 96]                 // w_1
-  vcvtph2ps zmm3, ymm3                                   // w_1
+  vcvtph2ps zmm2, ymmword ptr [rbx + 32]                 // w_1
+  vcvtph2ps zmm3, ymmword ptr [rbx + 96]                 // w_1
   vpaddd zmm2, zmm2, zmm0                                // pair
   vpsrld zmm2, zmm2, 16                                  // pair
   vpaddd zmm3, zmm3, zmm0                                // pair
@@ -113,19 +109,15 @@ L(k):
   vmovdqu64 zmmword ptr [rbp + 64], zmm2                 // pair
   prefetcht0 byte ptr [r12 + 128]                        // ahead
   prefetcht0 byte ptr [r12 + 192]                        // ahead
-  vmovdqu32 ymm2, ymmword ptr [rbx + 128]                // w_0
-  vcvtph2ps zmm2, ymm2                                   // w_0
-  vmovdqu32 ymm3, ymmword ptr [rbx + 192]                // w_0
-  vcvtph2ps zmm3, ymm3                                   // w_0
+  vcvtph2ps zmm2, ymmword ptr [rbx + 128]                // w_0
+  vcvtph2ps zmm3, ymmword ptr [rbx + 192]                // w_0
   vpaddd zmm2, zmm2, zmm0                                // pair
   vpsrld zmm2, zmm2, 16                                  // pair
   vpaddd zmm3, zmm3, zmm0                                // pair
   vpternlogd zmm2, zmm3, zmm1, 0xf8                      // pair
   vmovdqu64 zmmword ptr [rbp + 128], zmm2                // pair
-  vmovdqu32 ymm2, ymmword ptr [rbx + 160]                // w_1
-  vcvtph2ps zmm2, ymm2                                   // w_1
-  vmovdqu32 ymm3, ymmword ptr [rbx + 224]                // w_1
-  vcvtph2ps zmm3, ymm3                                   // w_1
+  vcvtph2ps zmm2, ymmword ptr [rbx + 160]                // w_1
+  vcvtph2ps zmm3, ymmword ptr [rbx + 224]                // w_1
   vpaddd zmm2, zmm2, zmm0                                // pair
   vpsrld zmm2, zmm2, 16                                  // pair
   vpaddd zmm3, zmm3, zmm0                                // pair
@@ -133,19 +125,15 @@ L(k):
   vmovdqu64 zmmword ptr [rbp + 192], zmm2                // pair
   prefetcht0 byte ptr [r12 + 256]                        // ahead
   prefetcht0 byte ptr [r12 + 320]                        // ahead
-  vmovdqu32 ymm2, ymmword ptr [rbx + 256]                // w_0
-  vcvtph2ps zmm2, ymm2                                   // w_0
-  vmovdqu32 ymm3, ymmword ptr [rbx + 320]                // w_0
-  vcvtph2ps zmm3, ymm3                                   // w_0
+  vcvtph2ps zmm2, ymmword ptr [rbx + 256]                // w_0
+  vcvtph2ps zmm3, ymmword ptr [rbx + 320]                // w_0
   vpaddd zmm2, zmm2, zmm0                                // pair
   vpsrld zmm2, zmm2, 16                                  // pair
   vpaddd zmm3, zmm3, zmm0                                // pair
   vpternlogd zmm2, zmm3, zmm1, 0xf8                      // pair
   vmovdqu64 zmmword ptr [rbp + 256], zmm2                // pair
-  vmovdqu32 ymm2, ymmword ptr [rbx + 288]                // w_1
-  vcvtph2ps zmm2, ymm2                                   // w_1
-  vmovdqu32 ymm3, ymmword ptr [rbx + 352]                // w_1
-  vcvtph2ps zmm3, ymm3                                   // w_1
+  vcvtph2ps zmm2, ymmword ptr [rbx + 288]                // w_1
+  vcvtph2ps zmm3, ymmword ptr [rbx + 352]                // w_1
   vpaddd zmm2, zmm2, zmm0                                // pair
   vpsrld zmm2, zmm2, 16                                  // pair
   vpaddd zmm3, zmm3, zmm0                                // pair
@@ -153,19 +141,15 @@ L(k):
   vmovdqu64 zmmword ptr [rbp + 320], zmm2                // pair
   prefetcht0 byte ptr [r12 + 384]                        // ahead
   prefetcht0 byte ptr [r12 + 448]                        // ahead
-  vmovdqu32 ymm2, ymmword ptr [rbx + 384]                // w_0
-  vcvtph2ps zmm2, ymm2                                   // w_0
-  vmovdqu32 ymm3, ymmword ptr [rbx + 448]                // w_0
-  vcvtph2ps zmm3, ymm3                                   // w_0
+  vcvtph2ps zmm2, ymmword ptr [rbx + 384]                // w_0
+  vcvtph2ps zmm3, ymmword ptr [rbx + 448]                // w_0
   vpaddd zmm2, zmm2, zmm0                                // pair
   vpsrld zmm2, zmm2, 16                                  // pair
   vpaddd zmm3, zmm3, zmm0                                // pair
   vpternlogd zmm2, zmm3, zmm1, 0xf8                      // pair
   vmovdqu64 zmmword ptr [rbp + 384], zmm2                // pair
-  vmovdqu32 ymm2, ymmword ptr [rbx + 416]                // w_1
-  vcvtph2ps zmm2, ymm2                                   // w_1
-  vmovdqu32 ymm3, ymmword ptr [rbx + 480]                // w_1
-  vcvtph2ps zmm3, ymm3                                   // w_1
+  vcvtph2ps zmm2, ymmword ptr [rbx + 416]                // w_1
+  vcvtph2ps zmm3, ymmword ptr [rbx + 480]                // w_1
   vpaddd zmm2, zmm2, zmm0                                // pair
   vpsrld zmm2, zmm2, 16                                  // pair
   vpaddd zmm3, zmm3, zmm0                                // pair
@@ -173,19 +157,15 @@ L(k):
   vmovdqu64 zmmword ptr [rbp + 448], zmm2                // pair
   prefetcht0 byte ptr [r12 + 512]                        // ahead
   prefetcht0 byte ptr [r12 + 576]                        // ahead
-  vmovdqu32 ymm2, ymmword ptr [rbx + 512]                // w_0
-  vcvtph2ps zmm2, ymm2                                   // w_0
-  vmovdqu32 ymm3, ymmword ptr [rbx + 576]                // w_0
-  vcvtph2ps zmm3, ymm3                                   // w_0
+  vcvtph2ps zmm2, ymmword ptr [rbx + 512]                // w_0
+  vcvtph2ps zmm3, ymmword ptr [rbx + 576]                // w_0
   vpaddd zmm2, zmm2, zmm0                                // pair
   vpsrld zmm2, zmm2, 16                                  // pair
   vpaddd zmm3, zmm3, zmm0                                // pair
   vpternlogd zmm2, zmm3, zmm1, 0xf8                      // pair
   vmovdqu64 zmmword ptr [rbp + 512], zmm2                // pair
-  vmovdqu32 ymm2, ymmword ptr [rbx + 544]                // w_1
-  vcvtph2ps zmm2, ymm2                                   // w_1
-  vmovdqu32 ymm3, ymmword ptr [rbx + 608]                // w_1
-  vcvtph2ps zmm3, ymm3                                   // w_1
+  vcvtph2ps zmm2, ymmword ptr [rbx + 544]                // w_1
+  vcvtph2ps zmm3, ymmword ptr [rbx + 608]                // w_1
   vpaddd zmm2, zmm2, zmm0                                // pair
   vpsrld zmm2, zmm2, 16                                  // pair
   vpaddd zmm3, zmm3, zmm0                                // pair
@@ -193,19 +173,15 @@ L(k):
   vmovdqu64 zmmword ptr [rbp + 576], zmm2                // pair
   prefetcht0 byte ptr [r12 + 640]                        // ahead
   prefetcht0 byte ptr [r12 + 704]                        // ahead
-  vmovdqu32 ymm2, ymmword ptr [rbx + 640]                // w_0
-  vcvtph2ps zmm2, ymm2                                   // w_0
-  vmovdqu32 ymm3, ymmword ptr [rbx + 704]                // w_0
-  vcvtph2ps zmm3, ymm3                                   // w_0
+  vcvtph2ps zmm2, ymmword ptr [rbx + 640]                // w_0
+  vcvtph2ps zmm3, ymmword ptr [rbx + 704]                // w_0
   vpaddd zmm2, zmm2, zmm0                                // pair
   vpsrld zmm2, zmm2, 16                                  // pair
   vpaddd zmm3, zmm3, zmm0                                // pair
   vpternlogd zmm2, zmm3, zmm1, 0xf8                      // pair
   vmovdqu64 zmmword ptr [rbp + 640], zmm2                // pair
-  vmovdqu32 ymm2, ymmword ptr [rbx + 672]                // w_1
-  vcvtph2ps zmm2, ymm2                                   // w_1
-  vmovdqu32 ymm3, ymmword ptr [rbx + 736]                // w_1
-  vcvtph2ps zmm3, ymm3                                   // w_1
+  vcvtph2ps zmm2, ymmword ptr [rbx + 672]                // w_1
+  vcvtph2ps zmm3, ymmword ptr [rbx + 736]                // w_1
   vpaddd zmm2, zmm2, zmm0                                // pair
   vpsrld zmm2, zmm2, 16                                  // pair
   vpaddd zmm3, zmm3, zmm0                                // pair
@@ -213,19 +189,15 @@ L(k):
   vmovdqu64 zmmword ptr [rbp + 704], zmm2                // pair
   prefetcht0 byte ptr [r12 + 768]                        // ahead
   prefetcht0 byte ptr [r12 + 832]                        // ahead
-  vmovdqu32 ymm2, ymmword ptr [rbx + 768]                // w_0
-  vcvtph2ps zmm2, ymm2                                   // w_0
-  vmovdqu32 ymm3, ymmword ptr [rbx + 832]                // w_0
-  vcvtph2ps zmm3, ymm3                                   // w_0
+  vcvtph2ps zmm2, ymmword ptr [rbx + 768]                // w_0
+  vcvtph2ps zmm3, ymmword ptr [rbx + 832]                // w_0
   vpaddd zmm2, zmm2, zmm0                                // pair
   vpsrld zmm2, zmm2, 16                                  // pair
   vpaddd zmm3, zmm3, zmm0                                // pair
   vpternlogd zmm2, zmm3, zmm1, 0xf8                      // pair
   vmovdqu64 zmmword ptr [rbp + 768], zmm2                // pair
-  vmovdqu32 ymm2, ymmword ptr [rbx + 800]                // w_1
-  vcvtph2ps zmm2, ymm2                                   // w_1
-  vmovdqu32 ymm3, ymmword ptr [rbx + 864]                // w_1
-  vcvtph2ps zmm3, ymm3                                   // w_1
+  vcvtph2ps zmm2, ymmword ptr [rbx + 800]                // w_1
+  vcvtph2ps zmm3, ymmword ptr [rbx + 864]                // w_1
   vpaddd zmm2, zmm2, zmm0                                // pair
   vpsrld zmm2, zmm2, 16                                  // pair
   vpaddd zmm3, zmm3, zmm0                                // pair
@@ -233,19 +205,15 @@ L(k):
   vmovdqu64 zmmword ptr [rbp + 832], zmm2                // pair
   prefetcht0 byte ptr [r12 + 896]                        // ahead
   prefetcht0 byte ptr [r12 + 960]                        // ahead
-  vmovdqu32 ymm2, ymmword ptr [rbx + 896]                // w_0
-  vcvtph2ps zmm2, ymm2                                   // w_0
-  vmovdqu32 ymm3, ymmword ptr [rbx + 960]                // w_0
-  vcvtph2ps zmm3, ymm3                                   // w_0
+  vcvtph2ps zmm2, ymmword ptr [rbx + 896]                // w_0
+  vcvtph2ps zmm3, ymmword ptr [rbx + 960]                // w_0
   vpaddd zmm2, zmm2, zmm0                                // pair
   vpsrld zmm2, zmm2, 16                                  // pair
   vpaddd zmm3, zmm3, zmm0                                // pair
   vpternlogd zmm2, zmm3, zmm1, 0xf8                      // pair
   vmovdqu64 zmmword ptr [rbp + 896], zmm2                // pair
-  vmovdqu32 ymm2, ymmword ptr [rbx + 928]                // w_1
-  vcvtph2ps zmm2, ymm2                                   // w_1
-  vmovdqu32 ymm3, ymmword ptr [rbx + 992]                // w_1
-  vcvtph2ps zmm3, ymm3                                   // w_1
+  vcvtph2ps zmm2, ymmword ptr [rbx + 928]                // w_1
+  vcvtph2ps zmm3, ymmword ptr [rbx + 992]                // w_1
   vpaddd zmm2, zmm2, zmm0                                // pair
   vpsrld zmm2, zmm2, 16                                  // pair
   vpaddd zmm3, zmm3, zmm0                                // pair
@@ -253,19 +221,15 @@ L(k):
   vmovdqu64 zmmword ptr [rbp + 960], zmm2                // pair
   prefetcht0 byte ptr [r12 + 1024]                       // ahead
   prefetcht0 byte ptr [r12 + 1088]                       // ahead
-  vmovdqu32 ymm2, ymmword ptr [rbx + 1024]               // w_0
-  vcvtph2ps zmm2, ymm2                                   // w_0
-  vmovdqu32 ymm3, ymmword ptr [rbx + 1088]               // w_0
-  vcvtph2ps zmm3, ymm3                                   // w_0
+  vcvtph2ps zmm2, ymmword ptr [rbx + 1024]               // w_0
+  vcvtph2ps zmm3, ymmword ptr [rbx + 1088]               // w_0
   vpaddd zmm2, zmm2, zmm0                                // pair
   vpsrld zmm2, zmm2, 16                                  // pair
   vpaddd zmm3, zmm3, zmm0                                // pair
   vpternlogd zmm2, zmm3, zmm1, 0xf8                      // pair
   vmovdqu64 zmmword ptr [rbp + 1024], zmm2               // pair
-  vmovdqu32 ymm2, ymmword ptr [rbx + 1056]               // w_1
-  vcvtph2ps zmm2, ymm2                                   // w_1
-  vmovdqu32 ymm3, ymmword ptr [rbx + 1120]               // w_1
-  vcvtph2ps zmm3, ymm3                                   // w_1
+  vcvtph2ps zmm2, ymmword ptr [rbx + 1056]               // w_1
+  vcvtph2ps zmm3, ymmword ptr [rbx + 1120]               // w_1
   vpaddd zmm2, zmm2, zmm0                                // pair
   vpsrld zmm2, zmm2, 16                                  // pair
   vpaddd zmm3, zmm3, zmm0                                // pair
@@ -273,19 +237,15 @@ L(k):
   vmovdqu64 zmmword ptr [rbp + 1088], zmm2               // pair
   prefetcht0 byte ptr [r12 + 1152]                       // ahead
   prefetcht0 byte ptr [r12 + 1216]                       // ahead
-  vmovdqu32 ymm2, ymmword ptr [rbx + 1152]               // w_0
-  vcvtph2ps zmm2, ymm2                                   // w_0
-  vmovdqu32 ymm3, ymmword ptr [rbx + 1216]               // w_0
-  vcvtph2ps zmm3, ymm3                                   // w_0
+  vcvtph2ps zmm2, ymmword ptr [rbx + 1152]               // w_0
+  vcvtph2ps zmm3, ymmword ptr [rbx + 1216]               // w_0
   vpaddd zmm2, zmm2, zmm0                                // pair
   vpsrld zmm2, zmm2, 16                                  // pair
   vpaddd zmm3, zmm3, zmm0                                // pair
   vpternlogd zmm2, zmm3, zmm1, 0xf8                      // pair
   vmovdqu64 zmmword ptr [rbp + 1152], zmm2               // pair
-  vmovdqu32 ymm2, ymmword ptr [rbx + 1184]               // w_1
-  vcvtph2ps zmm2, ymm2                                   // w_1
-  vmovdqu32 ymm3, ymmword ptr [rbx + 1248]               // w_1
-  vcvtph2ps zmm3, ymm3                                   // w_1
+  vcvtph2ps zmm2, ymmword ptr [rbx + 1184]               // w_1
+  vcvtph2ps zmm3, ymmword ptr [rbx + 1248]               // w_1
   vpaddd zmm2, zmm2, zmm0                                // pair
   vpsrld zmm2, zmm2, 16                                  // pair
   vpaddd zmm3, zmm3, zmm0                                // pair
@@ -293,19 +253,15 @@ L(k):
   vmovdqu64 zmmword ptr [rbp + 1216], zmm2               // pair
   prefetcht0 byte ptr [r12 + 1280]                       // ahead
   prefetcht0 byte ptr [r12 + 1344]                       // ahead
-  vmovdqu32 ymm2, ymmword ptr [rbx + 1280]               // w_0
-  vcvtph2ps zmm2, ymm2                                   // w_0
-  vmovdqu32 ymm3, ymmword ptr [rbx + 1344]               // w_0
-  vcvtph2ps zmm3, ymm3                                   // w_0
+  vcvtph2ps zmm2, ymmword ptr [rbx + 1280]               // w_0
+  vcvtph2ps zmm3, ymmword ptr [rbx + 1344]               // w_0
   vpaddd zmm2, zmm2, zmm0                                // pair
   vpsrld zmm2, zmm2, 16                                  // pair
   vpaddd zmm3, zmm3, zmm0                                // pair
   vpternlogd zmm2, zmm3, zmm1, 0xf8                      // pair
   vmovdqu64 zmmword ptr [rbp + 1280], zmm2               // pair
-  vmovdqu32 ymm2, ymmword ptr [rbx + 1312]               // w_1
-  vcvtph2ps zmm2, ymm2                                   // w_1
-  vmovdqu32 ymm3, ymmword ptr [rbx + 1376]               // w_1
-  vcvtph2ps zmm3, ymm3                                   // w_1
+  vcvtph2ps zmm2, ymmword ptr [rbx + 1312]               // w_1
+  vcvtph2ps zmm3, ymmword ptr [rbx + 1376]               // w_1
   vpaddd zmm2, zmm2, zmm0                                // pair
   vpsrld zmm2, zmm2, 16                                  // pair
   vpaddd zmm3, zmm3, zmm0                                // pair
@@ -313,19 +269,15 @@ L(k):
   vmovdqu64 zmmword ptr [rbp + 1344], zmm2               // pair
   prefetcht0 byte ptr [r12 + 1408]                       // ahead
   prefetcht0 byte ptr [r12 + 1472]                       // ahead
-  vmovdqu32 ymm2, ymmword ptr [rbx + 1408]               // w_0
-  vcvtph2ps zmm2, ymm2                                   // w_0
-  vmovdqu32 ymm3, ymmword ptr [rbx + 1472]               // w_0
-  vcvtph2ps zmm3, ymm3                                   // w_0
+  vcvtph2ps zmm2, ymmword ptr [rbx + 1408]               // w_0
+  vcvtph2ps zmm3, ymmword ptr [rbx + 1472]               // w_0
   vpaddd zmm2, zmm2, zmm0                                // pair
   vpsrld zmm2, zmm2, 16                                  // pair
   vpaddd zmm3, zmm3, zmm0                                // pair
   vpternlogd zmm2, zmm3, zmm1, 0xf8                      // pair
   vmovdqu64 zmmword ptr [rbp + 1408], zmm2               // pair
-  vmovdqu32 ymm2, ymmword ptr [rbx + 1440]               // w_1
-  vcvtph2ps zmm2, ymm2                                   // w_1
-  vmovdqu32 ymm3, ymmword ptr [rbx + 1504]               // w_1
-  vcvtph2ps zmm3, ymm3                                   // w_1
+  vcvtph2ps zmm2, ymmword ptr [rbx + 1440]               // w_1
+  vcvtph2ps zmm3, ymmword ptr [rbx + 1504]               // w_1
   vpaddd zmm2, zmm2, zmm0                                // pair
   vpsrld zmm2, zmm2, 16                                  // pair
   vpaddd zmm3, zmm3, zmm0                                // pair
@@ -333,19 +285,15 @@ L(k):
   vmovdqu64 zmmword ptr [rbp + 1472], zmm2               // pair
   prefetcht0 byte ptr [r12 + 1536]                       // ahead
   prefetcht0 byte ptr [r12 + 1600]                       // ahead
-  vmovdqu32 ymm2, ymmword ptr [rbx + 1536]               // w_0
-  vcvtph2ps zmm2, ymm2                                   // w_0
-  vmovdqu32 ymm3, ymmword ptr [rbx + 1600]               // w_0
-  vcvtph2ps zmm3, ymm3                                   // w_0
+  vcvtph2ps zmm2, ymmword ptr [rbx + 1536]               // w_0
+  vcvtph2ps zmm3, ymmword ptr [rbx + 1600]               // w_0
   vpaddd zmm2, zmm2, zmm0                                // pair
   vpsrld zmm2, zmm2, 16                                  // pair
   vpaddd zmm3, zmm3, zmm0                                // pair
   vpternlogd zmm2, zmm3, zmm1, 0xf8                      // pair
   vmovdqu64 zmmword ptr [rbp + 1536], zmm2               // pair
-  vmovdqu32 ymm2, ymmword ptr [rbx + 1568]               // w_1
-  vcvtph2ps zmm2, ymm2                                   // w_1
-  vmovdqu32 ymm3, ymmword ptr [rbx + 1632]               // w_1
-  vcvtph2ps zmm3, ymm3                                   // w_1
+  vcvtph2ps zmm2, ymmword ptr [rbx + 1568]               // w_1
+  vcvtph2ps zmm3, ymmword ptr [rbx + 1632]               // w_1
   vpaddd zmm2, zmm2, zmm0                                // pair
   vpsrld zmm2, zmm2, 16                                  // pair
   vpaddd zmm3, zmm3, zmm0                                // pair
@@ -353,19 +301,15 @@ L(k):
   vmovdqu64 zmmword ptr [rbp + 1600], zmm2               // pair
   prefetcht0 byte ptr [r12 + 1664]                       // ahead
   prefetcht0 byte ptr [r12 + 1728]                       // ahead
-  vmovdqu32 ymm2, ymmword ptr [rbx + 1664]               // w_0
-  vcvtph2ps zmm2, ymm2                                   // w_0
-  vmovdqu32 ymm3, ymmword ptr [rbx + 1728]               // w_0
-  vcvtph2ps zmm3, ymm3                                   // w_0
+  vcvtph2ps zmm2, ymmword ptr [rbx + 1664]               // w_0
+  vcvtph2ps zmm3, ymmword ptr [rbx + 1728]               // w_0
   vpaddd zmm2, zmm2, zmm0                                // pair
   vpsrld zmm2, zmm2, 16                                  // pair
   vpaddd zmm3, zmm3, zmm0                                // pair
   vpternlogd zmm2, zmm3, zmm1, 0xf8                      // pair
   vmovdqu64 zmmword ptr [rbp + 1664], zmm2               // pair
-  vmovdqu32 ymm2, ymmword ptr [rbx + 1696]               // w_1
-  vcvtph2ps zmm2, ymm2                                   // w_1
-  vmovdqu32 ymm3, ymmword ptr [rbx + 1760]               // w_1
-  vcvtph2ps zmm3, ymm3                                   // w_1
+  vcvtph2ps zmm2, ymmword ptr [rbx + 1696]               // w_1
+  vcvtph2ps zmm3, ymmword ptr [rbx + 1760]               // w_1
   vpaddd zmm2, zmm2, zmm0                                // pair
   vpsrld zmm2, zmm2, 16                                  // pair
   vpaddd zmm3, zmm3, zmm0                                // pair
@@ -373,19 +317,15 @@ L(k):
   vmovdqu64 zmmword ptr [rbp + 1728], zmm2               // pair
   prefetcht0 byte ptr [r12 + 1792]                       // ahead
   prefetcht0 byte ptr [r12 + 1856]                       // ahead
-  vmovdqu32 ymm2, ymmword ptr [rbx + 1792]               // w_0
-  vcvtph2ps zmm2, ymm2                                   // w_0
-  vmovdqu32 ymm3, ymmword ptr [rbx + 1856]               // w_0
-  vcvtph2ps zmm3, ymm3                                   // w_0
+  vcvtph2ps zmm2, ymmword ptr [rbx + 1792]               // w_0
+  vcvtph2ps zmm3, ymmword ptr [rbx + 1856]               // w_0
   vpaddd zmm2, zmm2, zmm0                                // pair
   vpsrld zmm2, zmm2, 16                                  // pair
   vpaddd zmm3, zmm3, zmm0                                // pair
   vpternlogd zmm2, zmm3, zmm1, 0xf8                      // pair
   vmovdqu64 zmmword ptr [rbp + 1792], zmm2               // pair
-  vmovdqu32 ymm2, ymmword ptr [rbx + 1824]               // w_1
-  vcvtph2ps zmm2, ymm2                                   // w_1
-  vmovdqu32 ymm3, ymmword ptr [rbx + 1888]               // w_1
-  vcvtph2ps zmm3, ymm3                                   // w_1
+  vcvtph2ps zmm2, ymmword ptr [rbx + 1824]               // w_1
+  vcvtph2ps zmm3, ymmword ptr [rbx + 1888]               // w_1
   vpaddd zmm2, zmm2, zmm0                                // pair
   vpsrld zmm2, zmm2, 16                                  // pair
   vpaddd zmm3, zmm3, zmm0                                // pair
@@ -393,19 +333,15 @@ L(k):
   vmovdqu64 zmmword ptr [rbp + 1856], zmm2               // pair
   prefetcht0 byte ptr [r12 + 1920]                       // ahead
   prefetcht0 byte ptr [r12 + 1984]                       // ahead
-  vmovdqu32 ymm2, ymmword ptr [rbx + 1920]               // w_0
-  vcvtph2ps zmm2, ymm2                                   // w_0
-  vmovdqu32 ymm3, ymmword ptr [rbx + 1984]               // w_0
-  vcvtph2ps zmm3, ymm3                                   // w_0
+  vcvtph2ps zmm2, ymmword ptr [rbx + 1920]               // w_0
+  vcvtph2ps zmm3, ymmword ptr [rbx + 1984]               // w_0
   vpaddd zmm2, zmm2, zmm0                                // pair
   vpsrld zmm2, zmm2, 16                                  // pair
   vpaddd zmm3, zmm3, zmm0                                // pair
   vpternlogd zmm2, zmm3, zmm1, 0xf8                      // pair
   vmovdqu64 zmmword ptr [rbp + 1920], zmm2               // pair
-  vmovdqu32 ymm2, ymmword ptr [rbx + 1952]               // w_1
-  vcvtph2ps zmm2, ymm2                                   // w_1
-  vmovdqu32 ymm3, ymmword ptr [rbx + 2016]               // w_1
-  vcvtph2ps zmm3, ymm3                                   // w_1
+  vcvtph2ps zmm2, ymmword ptr [rbx + 1952]               // w_1
+  vcvtph2ps zmm3, ymmword ptr [rbx + 2016]               // w_1
   vpaddd zmm2, zmm2, zmm0                                // pair
   vpsrld zmm2, zmm2, 16                                  // pair
   vpaddd zmm3, zmm3, zmm0                                // pair

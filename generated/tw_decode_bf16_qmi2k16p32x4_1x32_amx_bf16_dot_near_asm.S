@@ -14,8 +14,8 @@
 // Registers in loop k:
 //  rax k  rcx n_left  rdx rhs  rsi dst  rdi args  r8 n  r9 rhs_stride  r10 block_left  r11 -
 //  rbx dst ...  rbp k_left  r12 rhs_prefetch  r13 ahead  zmm0 half  zmm1 upper  zmm2 mask
-//  zmm3 low_byte  zmm4 zero_0  zmm5 zero_1  zmm6 zero_0  zmm7 zero_1  zmm8 scale ...
-//  zmm9 scale ...  zmm10 zero ...  zmm11 scale ...  zmm12 scale ...  zmm13 lo_0 ...
+//  zmm3 low_byte  zmm4 zero_0  zmm5 zero_1  zmm6 zero_0  zmm7 zero_1  zmm8 scale_0 ...
+//  zmm9 scale_1 ...  zmm10 zero ...  zmm11 minimum_0 ...  zmm12 minimum_1 ...  zmm13 lo_0 ...
 //  zmm14 mid_0 ...  zmm15 mid_0 ...  zmm16 code ...  zmm17 w_0 ...  zmm18 w_0 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
@@ -120,14 +120,10 @@ L(n):
   jz L(block_done)
 L(block):
   lea r11, [r11 + 128]
-  vmovdqu32 ymm4, ymmword ptr [r11 + -128]               // scale
-  vcvtph2ps zmm4, ymm4                                   // zero_0
-  vmovdqu32 ymm5, ymmword ptr [r11 + -96]                // scale
-  vcvtph2ps zmm5, ymm5                                   // zero_1
-  vmovdqu32 ymm6, ymmword ptr [r11 + -64]                // scale
-  vcvtph2ps zmm6, ymm6                                   // zero_0
-  vmovdqu32 ymm7, ymmword ptr [r11 + -32]                // scale
-  vcvtph2ps zmm7, ymm7                                   // zero_1
+  vcvtph2ps zmm4, ymmword ptr [r11 + -128]               // zero_0
+  vcvtph2ps zmm5, ymmword ptr [r11 + -96]                // zero_1
+  vcvtph2ps zmm6, ymmword ptr [r11 + -64]                // zero_0
+  vcvtph2ps zmm7, ymmword ptr [r11 + -32]                // zero_1
   mov rbp, 16
   mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
   test rbp, rbp
@@ -138,20 +134,16 @@ L(k):
   prefetcht0 byte ptr [r13 + 0]                          // ahead
   prefetcht0 byte ptr [r13 + 64]                         // ahead
   prefetcht0 byte ptr [r13 + 128]                        // ahead
-  vmovdqu32 xmm8, xmmword ptr [r11 + 128]                // scale
-  vpmovsxbd zmm8, xmm8                                   // scale_0
+  vpmovsxbd zmm8, xmmword ptr [r11 + 128]                // scale_0
   vcvtdq2ps zmm8, zmm8                                   // scale_0
-  vmovdqu32 xmm9, xmmword ptr [r11 + 144]                // scale
-  vpmovsxbd zmm9, xmm9                                   // scale_1
+  vpmovsxbd zmm9, xmmword ptr [r11 + 144]                // scale_1
   vcvtdq2ps zmm9, zmm9                                   // scale_1
   vmulps zmm8, zmm8, zmm4                                // scale_0
   vmulps zmm9, zmm9, zmm5                                // scale_1
   vpxord zmm10, zmm10, zmm10                             // zero
-  vmovdqu32 xmm11, xmmword ptr [r11 + 160]               // scale
-  vpmovsxbd zmm11, xmm11                                 // minimum_0
+  vpmovsxbd zmm11, xmmword ptr [r11 + 160]               // minimum_0
   vcvtdq2ps zmm11, zmm11                                 // minimum_0
-  vmovdqu32 xmm12, xmmword ptr [r11 + 176]               // scale
-  vpmovsxbd zmm12, xmm12                                 // minimum_1
+  vpmovsxbd zmm12, xmmword ptr [r11 + 176]               // minimum_1
   vcvtdq2ps zmm12, zmm12                                 // minimum_1
   vmulps zmm11, zmm11, zmm6                              // minimum
   vmulps zmm12, zmm12, zmm7                              // minimum

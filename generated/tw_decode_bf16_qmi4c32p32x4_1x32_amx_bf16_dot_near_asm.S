@@ -13,9 +13,9 @@
 //
 // Registers in loop k:
 //  rax k  rcx n_left  rdx rhs  rsi dst  rdi args  r8 n  r9 rhs_stride  r10 k_left  r11 rhs_prefetch
-//  rbx rhs  rbp dst ...  r12 ahead  zmm0 half  zmm1 upper  zmm2 worth  zmm3 scale ...
-//  zmm4 scale ...  zmm5 zero ...  zmm6 scale ...  zmm7 scale ...  zmm8 zero ...  zmm9 w_0 ...
-//  zmm10 w_0 ...
+//  rbx rhs  rbp dst ...  r12 ahead  zmm0 half  zmm1 upper  zmm2 worth  zmm3 scale_0 ...
+//  zmm4 scale_1 ...  zmm5 zero ...  zmm6 minimum_0 ...  zmm7 minimum_1 ...  zmm8 zero ...
+//  zmm9 w_0 ...  zmm10 w_0 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -119,15 +119,11 @@ L(k):
   lea r12, [rbx + r11]                                   // ahead
   prefetcht0 byte ptr [r12 + 0]                          // ahead
   prefetcht0 byte ptr [r12 + 64]                         // ahead
-  vmovdqu32 ymm3, ymmword ptr [rbx + 512]                // scale
-  vcvtph2ps zmm3, ymm3                                   // scale_0
-  vmovdqu32 ymm4, ymmword ptr [rbx + 544]                // scale
-  vcvtph2ps zmm4, ymm4                                   // scale_1
+  vcvtph2ps zmm3, ymmword ptr [rbx + 512]                // scale_0
+  vcvtph2ps zmm4, ymmword ptr [rbx + 544]                // scale_1
   vpxord zmm5, zmm5, zmm5                                // zero
-  vmovdqu32 ymm6, ymmword ptr [rbx + 576]                // scale
-  vcvtph2ps zmm6, ymm6                                   // minimum_0
-  vmovdqu32 ymm7, ymmword ptr [rbx + 608]                // scale
-  vcvtph2ps zmm7, ymm7                                   // minimum_1
+  vcvtph2ps zmm6, ymmword ptr [rbx + 576]                // minimum_0
+  vcvtph2ps zmm7, ymmword ptr [rbx + 608]                // minimum_1
   vpxord zmm8, zmm8, zmm8                                // zero
   vsubps zmm6, zmm8, zmm6                                // minimum
   vsubps zmm7, zmm8, zmm7                                // minimum

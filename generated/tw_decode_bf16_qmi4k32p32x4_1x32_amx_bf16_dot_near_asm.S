@@ -14,8 +14,9 @@
 // Registers in loop k:
 //  rax k  rcx n_left  rdx rhs  rsi dst  rdi args  r8 n  r9 rhs_stride  r10 block_left  r11 -
 //  rbx dst ...  rbp k_left  r12 rhs_prefetch  r13 ahead  zmm0 half  zmm1 upper  zmm2 worth
-//  zmm3 zero_0  zmm4 zero_1  zmm5 zero_0  zmm6 zero_1  zmm7 scale ...  zmm8 scale ...
-//  zmm9 zero ...  zmm10 scale ...  zmm11 scale ...  zmm12 w_0 ...  zmm13 w_0 ...  zmm14 w_0 ...
+//  zmm3 zero_0  zmm4 zero_1  zmm5 zero_0  zmm6 zero_1  zmm7 scale_0 ...  zmm8 scale_1 ...
+//  zmm9 zero ...  zmm10 minimum_0 ...  zmm11 minimum_1 ...  zmm12 w_0 ...  zmm13 w_0 ...
+//  zmm14 w_0 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -127,14 +128,10 @@ L(n):
   jz L(block_done)
 L(block):
   lea r11, [r11 + 128]
-  vmovdqu32 ymm3, ymmword ptr [r11 + -128]               // scale
-  vcvtph2ps zmm3, ymm3                                   // zero_0
-  vmovdqu32 ymm4, ymmword ptr [r11 + -96]                // scale
-  vcvtph2ps zmm4, ymm4                                   // zero_1
-  vmovdqu32 ymm5, ymmword ptr [r11 + -64]                // scale
-  vcvtph2ps zmm5, ymm5                                   // zero_0
-  vmovdqu32 ymm6, ymmword ptr [r11 + -32]                // scale
-  vcvtph2ps zmm6, ymm6                                   // zero_1
+  vcvtph2ps zmm3, ymmword ptr [r11 + -128]               // zero_0
+  vcvtph2ps zmm4, ymmword ptr [r11 + -96]                // zero_1
+  vcvtph2ps zmm5, ymmword ptr [r11 + -64]                // zero_0
+  vcvtph2ps zmm6, ymmword ptr [r11 + -32]                // zero_1
   mov rbp, 8
   mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
   test rbp, rbp
@@ -144,20 +141,16 @@ L(k):
   lea r13, [r11 + r12]                                   // ahead
   prefetcht0 byte ptr [r13 + 0]                          // ahead
   prefetcht0 byte ptr [r13 + 64]                         // ahead
-  vmovdqu32 xmm7, xmmword ptr [r11 + 512]                // scale
-  vpmovsxbd zmm7, xmm7                                   // scale_0
+  vpmovsxbd zmm7, xmmword ptr [r11 + 512]                // scale_0
   vcvtdq2ps zmm7, zmm7                                   // scale_0
-  vmovdqu32 xmm8, xmmword ptr [r11 + 528]                // scale
-  vpmovsxbd zmm8, xmm8                                   // scale_1
+  vpmovsxbd zmm8, xmmword ptr [r11 + 528]                // scale_1
   vcvtdq2ps zmm8, zmm8                                   // scale_1
   vmulps zmm7, zmm7, zmm3                                // scale_0
   vmulps zmm8, zmm8, zmm4                                // scale_1
   vpxord zmm9, zmm9, zmm9                                // zero
-  vmovdqu32 xmm10, xmmword ptr [r11 + 544]               // scale
-  vpmovsxbd zmm10, xmm10                                 // minimum_0
+  vpmovsxbd zmm10, xmmword ptr [r11 + 544]               // minimum_0
   vcvtdq2ps zmm10, zmm10                                 // minimum_0
-  vmovdqu32 xmm11, xmmword ptr [r11 + 560]               // scale
-  vpmovsxbd zmm11, xmm11                                 // minimum_1
+  vpmovsxbd zmm11, xmmword ptr [r11 + 560]               // minimum_1
   vcvtdq2ps zmm11, zmm11                                 // minimum_1
   vmulps zmm10, zmm10, zmm5                              // minimum
   vmulps zmm11, zmm11, zmm6                              // minimum

@@ -14,8 +14,8 @@
 // Registers in loop k:
 //  rax k  rcx n_left  rdx rhs  rsi dst  rdi args  r8 n  r9 rhs_stride  r10 k_left  r11 rhs_prefetch
 //  rbx rhs  rbp dst ...  r12 ahead  zmm0 half  zmm1 upper  zmm2 mask  zmm3 top_mask  zmm4 low_byte
-//  zmm5 scale ...  zmm6 scale ...  zmm7 zero ...  zmm8 scale ...  zmm9 scale ...  zmm10 zero ...
-//  zmm11 tops ...  zmm12 tops ...  zmm13 w_0 ...
+//  zmm5 scale_0 ...  zmm6 scale_1 ...  zmm7 zero ...  zmm8 minimum_0 ...  zmm9 minimum_1 ...
+//  zmm10 zero ...  zmm11 tops ...  zmm12 tops ...  zmm13 w_0 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -118,15 +118,11 @@ L(k):
   prefetcht0 byte ptr [r12 + 0]                          // ahead
   prefetcht0 byte ptr [r12 + 64]                         // ahead
   prefetcht0 byte ptr [r12 + 128]                        // ahead
-  vmovdqu32 ymm5, ymmword ptr [rbx + 640]                // scale
-  vcvtph2ps zmm5, ymm5                                   // scale_0
-  vmovdqu32 ymm6, ymmword ptr [rbx + 672]                // scale
-  vcvtph2ps zmm6, ymm6                                   // scale_1
+  vcvtph2ps zmm5, ymmword ptr [rbx + 640]                // scale_0
+  vcvtph2ps zmm6, ymmword ptr [rbx + 672]                // scale_1
   vpxord zmm7, zmm7, zmm7                                // zero
-  vmovdqu32 ymm8, ymmword ptr [rbx + 704]                // scale
-  vcvtph2ps zmm8, ymm8                                   // minimum_0
-  vmovdqu32 ymm9, ymmword ptr [rbx + 736]                // scale
-  vcvtph2ps zmm9, ymm9                                   // minimum_1
+  vcvtph2ps zmm8, ymmword ptr [rbx + 704]                // minimum_0
+  vcvtph2ps zmm9, ymmword ptr [rbx + 736]                // minimum_1
   vpxord zmm10, zmm10, zmm10                             // zero
   vsubps zmm8, zmm10, zmm8                               // minimum
   vsubps zmm9, zmm10, zmm9                               // minimum

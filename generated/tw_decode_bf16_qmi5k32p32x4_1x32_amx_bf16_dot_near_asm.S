@@ -14,9 +14,9 @@
 // Registers in loop k:
 //  rax k  rcx n_left  rdx rhs  rsi dst  rdi args  r8 n  r9 rhs_stride  r10 block_left  r11 -
 //  rbx dst ...  rbp k_left  r12 rhs_prefetch  r13 ahead  zmm0 half  zmm1 upper  zmm2 mask
-//  zmm3 top_mask  zmm4 low_byte  zmm5 zero_0  zmm6 zero_1  zmm7 zero_0  zmm8 zero_1  zmm9 scale ...
-//  zmm10 scale ...  zmm11 zero ...  zmm12 scale ...  zmm13 scale ...  zmm14 lo_0 ...
-//  zmm15 tops ...  zmm16 tops ...  zmm17 w_0 ...
+//  zmm3 top_mask  zmm4 low_byte  zmm5 zero_0  zmm6 zero_1  zmm7 zero_0  zmm8 zero_1
+//  zmm9 scale_0 ...  zmm10 scale_1 ...  zmm11 zero ...  zmm12 minimum_0 ...  zmm13 minimum_1 ...
+//  zmm14 lo_0 ...  zmm15 tops ...  zmm16 tops ...  zmm17 w_0 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -122,14 +122,10 @@ L(n):
   jz L(block_done)
 L(block):
   lea r11, [r11 + 128]
-  vmovdqu32 ymm5, ymmword ptr [r11 + -128]               // scale
-  vcvtph2ps zmm5, ymm5                                   // zero_0
-  vmovdqu32 ymm6, ymmword ptr [r11 + -96]                // scale
-  vcvtph2ps zmm6, ymm6                                   // zero_1
-  vmovdqu32 ymm7, ymmword ptr [r11 + -64]                // scale
-  vcvtph2ps zmm7, ymm7                                   // zero_0
-  vmovdqu32 ymm8, ymmword ptr [r11 + -32]                // scale
-  vcvtph2ps zmm8, ymm8                                   // zero_1
+  vcvtph2ps zmm5, ymmword ptr [r11 + -128]               // zero_0
+  vcvtph2ps zmm6, ymmword ptr [r11 + -96]                // zero_1
+  vcvtph2ps zmm7, ymmword ptr [r11 + -64]                // zero_0
+  vcvtph2ps zmm8, ymmword ptr [r11 + -32]                // zero_1
   mov rbp, 8
   mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
   test rbp, rbp
@@ -139,20 +135,16 @@ L(k):
   lea r13, [r11 + r12]                                   // ahead
   prefetcht0 byte ptr [r13 + 0]                          // ahead
   prefetcht0 byte ptr [r13 + 64]                         // ahead
-  vmovdqu32 xmm9, xmmword ptr [r11 + 640]                // scale
-  vpmovsxbd zmm9, xmm9                                   // scale_0
+  vpmovsxbd zmm9, xmmword ptr [r11 + 640]                // scale_0
   vcvtdq2ps zmm9, zmm9                                   // scale_0
-  vmovdqu32 xmm10, xmmword ptr [r11 + 656]               // scale
-  vpmovsxbd zmm10, xmm10                                 // scale_1
+  vpmovsxbd zmm10, xmmword ptr [r11 + 656]               // scale_1
   vcvtdq2ps zmm10, zmm10                                 // scale_1
   vmulps zmm9, zmm9, zmm5                                // scale_0
   vmulps zmm10, zmm10, zmm6                              // scale_1
   vpxord zmm11, zmm11, zmm11                             // zero
-  vmovdqu32 xmm12, xmmword ptr [r11 + 672]               // scale
-  vpmovsxbd zmm12, xmm12                                 // minimum_0
+  vpmovsxbd zmm12, xmmword ptr [r11 + 672]               // minimum_0
   vcvtdq2ps zmm12, zmm12                                 // minimum_0
-  vmovdqu32 xmm13, xmmword ptr [r11 + 688]               // scale
-  vpmovsxbd zmm13, xmm13                                 // minimum_1
+  vpmovsxbd zmm13, xmmword ptr [r11 + 688]               // minimum_1
   vcvtdq2ps zmm13, zmm13                                 // minimum_1
   vmulps zmm12, zmm12, zmm7                              // minimum
   vmulps zmm13, zmm13, zmm8                              // minimum

@@ -14,8 +14,8 @@
 // Registers in loop k:
 //  rax k  rcx n_left  rdx rhs  rsi dst  rdi args  r8 n  r9 rhs_stride  r10 to  r11 k_left
 //  rbx rhs_prefetch  rbp rhs  r12 dst ...  r13 ahead  zmm0 half  zmm1 upper  zmm2 worth  zmm3 unit
-//  zmm4 scale ...  zmm5 scale ...  zmm6 scale ...  zmm7 scale ...  zmm8 raw_0 ...  zmm9 w_0 ...
-//  zmm10 code ...
+//  zmm4 scale_0 ...  zmm5 scale_1 ...  zmm6 scale_2 ...  zmm7 scale_3 ...  zmm8 raw_0 ...
+//  zmm9 w_0 ...  zmm10 code ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -129,20 +129,16 @@ L(k):
   prefetcht0 byte ptr [r13 + 64]                         // ahead
   prefetcht0 byte ptr [r13 + 128]                        // ahead
   prefetcht0 byte ptr [r13 + 192]                        // ahead
-  vmovdqu32 xmm4, xmmword ptr [rbp + 1024]               // scale
-  vpmovsxbd zmm4, xmm4                                   // scale_0
+  vpmovsxbd zmm4, xmmword ptr [rbp + 1024]               // scale_0
   vpslld zmm4, zmm4, 24                                  // scale_0
   vpsrld zmm4, zmm4, 1                                   // scale_0
-  vmovdqu32 xmm5, xmmword ptr [rbp + 1040]               // scale
-  vpmovsxbd zmm5, xmm5                                   // scale_1
+  vpmovsxbd zmm5, xmmword ptr [rbp + 1040]               // scale_1
   vpslld zmm5, zmm5, 24                                  // scale_1
   vpsrld zmm5, zmm5, 1                                   // scale_1
-  vmovdqu32 xmm6, xmmword ptr [rbp + 1056]               // scale
-  vpmovsxbd zmm6, xmm6                                   // scale_2
+  vpmovsxbd zmm6, xmmword ptr [rbp + 1056]               // scale_2
   vpslld zmm6, zmm6, 24                                  // scale_2
   vpsrld zmm6, zmm6, 1                                   // scale_2
-  vmovdqu32 xmm7, xmmword ptr [rbp + 1072]               // scale
-  vpmovsxbd zmm7, xmm7                                   // scale_3
+  vpmovsxbd zmm7, xmmword ptr [rbp + 1072]               // scale_3
   vpslld zmm7, zmm7, 24                                  // scale_3
   vpsrld zmm7, zmm7, 1                                   // scale_3
   vmulps zmm4, zmm4, zmm3                                // scale

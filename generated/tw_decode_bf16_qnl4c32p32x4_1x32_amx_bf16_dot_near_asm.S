@@ -13,8 +13,8 @@
 //
 // Registers in loop k:
 //  rax k  rcx n_left  rdx rhs  rsi dst  rdi args  r8 n  r9 rhs_stride  r10 k_left  r11 rhs_prefetch
-//  rbx rhs  rbp dst ...  r12 ahead  zmm0 half  zmm1 upper  zmm2 worth  zmm3 scale ...
-//  zmm4 scale ...  zmm5 raw_0 ...  zmm6 w_0 ...  zmm7 code ...
+//  rbx rhs  rbp dst ...  r12 ahead  zmm0 half  zmm1 upper  zmm2 worth  zmm3 scale_0 ...
+//  zmm4 scale_1 ...  zmm5 raw_0 ...  zmm6 w_0 ...  zmm7 code ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -112,10 +112,8 @@ L(k):
   lea r12, [rbx + r11]                                   // ahead
   prefetcht0 byte ptr [r12 + 0]                          // ahead
   prefetcht0 byte ptr [r12 + 64]                         // ahead
-  vmovdqu32 ymm3, ymmword ptr [rbx + 512]                // scale
-  vcvtph2ps zmm3, ymm3                                   // scale_0
-  vmovdqu32 ymm4, ymmword ptr [rbx + 544]                // scale
-  vcvtph2ps zmm4, ymm4                                   // scale_1
+  vcvtph2ps zmm3, ymmword ptr [rbx + 512]                // scale_0
+  vcvtph2ps zmm4, ymmword ptr [rbx + 544]                // scale_1
   vmovdqu64 zmm5, zmmword ptr [rbx + 0]                  // raw_0
   vpermd zmm6, zmm5, zmm2                                // w_0
   vmulps zmm6, zmm6, zmm3                                // w_0

@@ -14,7 +14,7 @@
 // Registers in loop k:
 //  rax k  rcx n_left  rdx rhs  rsi dst  rdi args  r8 n  r9 rhs_stride  r10 block_left  r11 -
 //  rbx dst ...  rbp k_left  r12 rhs_prefetch  r13 ahead  zmm0 half  zmm1 upper  zmm2 worth
-//  zmm3 zero_0  zmm4 zero_1  zmm5 scale ...  zmm6 scale ...  zmm7 raw_0 ...  zmm8 w_0 ...
+//  zmm3 zero_0  zmm4 zero_1  zmm5 scale_0 ...  zmm6 scale_1 ...  zmm7 raw_0 ...  zmm8 w_0 ...
 //  zmm9 code ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
@@ -117,10 +117,8 @@ L(n):
   jz L(block_done)
 L(block):
   lea r11, [r11 + 64]
-  vmovdqu32 ymm3, ymmword ptr [r11 + -64]                // scale
-  vcvtph2ps zmm3, ymm3                                   // zero_0
-  vmovdqu32 ymm4, ymmword ptr [r11 + -32]                // scale
-  vcvtph2ps zmm4, ymm4                                   // zero_1
+  vcvtph2ps zmm3, ymmword ptr [r11 + -64]                // zero_0
+  vcvtph2ps zmm4, ymmword ptr [r11 + -32]                // zero_1
   mov rbp, 8
   mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
   test rbp, rbp
@@ -130,11 +128,9 @@ L(k):
   lea r13, [r11 + r12]                                   // ahead
   prefetcht0 byte ptr [r13 + 0]                          // ahead
   prefetcht0 byte ptr [r13 + 64]                         // ahead
-  vmovdqu32 xmm5, xmmword ptr [r11 + 512]                // scale
-  vpmovsxbd zmm5, xmm5                                   // scale_0
+  vpmovsxbd zmm5, xmmword ptr [r11 + 512]                // scale_0
   vcvtdq2ps zmm5, zmm5                                   // scale_0
-  vmovdqu32 xmm6, xmmword ptr [r11 + 528]                // scale
-  vpmovsxbd zmm6, xmm6                                   // scale_1
+  vpmovsxbd zmm6, xmmword ptr [r11 + 528]                // scale_1
   vcvtdq2ps zmm6, zmm6                                   // scale_1
   vmulps zmm5, zmm5, zmm3                                // scale_0
   vmulps zmm6, zmm6, zmm4                                // scale_1

@@ -14,7 +14,7 @@
 // Registers in loop k:
 //  rax k  rcx n_left  rdx rhs  rsi dst  rdi args  r8 n  r9 rhs_stride  r10 k_left  r11 rhs_prefetch
 //  rbx rhs  rbp dst ...  r12 ahead  zmm0 half  zmm1 upper  zmm2 mask  zmm3 top_mask  zmm4 low_byte
-//  zmm5 lowest  zmm6 scale ...  zmm7 scale ...  zmm8 base ...  zmm9 base ...  zmm10 raw_0 ...
+//  zmm5 lowest  zmm6 scale_0 ...  zmm7 scale_1 ...  zmm8 base ...  zmm9 base ...  zmm10 raw_0 ...
 //  zmm11 lo_0 ...  zmm12 tops ...  zmm13 tops ...  zmm14 w_0 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
@@ -121,10 +121,8 @@ L(k):
   lea r12, [rbx + r11]                                   // ahead
   prefetcht0 byte ptr [r12 + 0]                          // ahead
   prefetcht0 byte ptr [r12 + 64]                         // ahead
-  vmovdqu32 ymm6, ymmword ptr [rbx + 640]                // scale
-  vcvtph2ps zmm6, ymm6                                   // scale_0
-  vmovdqu32 ymm7, ymmword ptr [rbx + 672]                // scale
-  vcvtph2ps zmm7, ymm7                                   // scale_1
+  vcvtph2ps zmm6, ymmword ptr [rbx + 640]                // scale_0
+  vcvtph2ps zmm7, ymmword ptr [rbx + 672]                // scale_1
   vmulps zmm8, zmm6, zmm5                                // base
   vmulps zmm9, zmm7, zmm5                                // base
   vmovdqu64 zmm10, zmmword ptr [rbx + 0]                 // raw_0

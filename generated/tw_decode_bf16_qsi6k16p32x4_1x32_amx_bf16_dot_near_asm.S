@@ -14,9 +14,9 @@
 // Registers in loop k:
 //  rax k  rcx n_left  rdx rhs  rsi dst  rdi args  r8 n  r9 rhs_stride  r10 block_left  r11 -
 //  rbx dst ...  rbp k_left  r12 rhs_prefetch  r13 ahead  zmm0 half  zmm1 upper  zmm2 mask
-//  zmm3 top_mask  zmm4 low_byte  zmm5 zero_0  zmm6 zero_1  zmm7 lowest  zmm8 scale ...
-//  zmm9 scale ...  zmm10 base ...  zmm11 base ...  zmm12 raw_0 ...  zmm13 lo_0 ...  zmm14 tops ...
-//  zmm15 tops ...  zmm16 w_0 ...
+//  zmm3 top_mask  zmm4 low_byte  zmm5 zero_0  zmm6 zero_1  zmm7 lowest  zmm8 scale_0 ...
+//  zmm9 scale_1 ...  zmm10 base ...  zmm11 base ...  zmm12 raw_0 ...  zmm13 lo_0 ...
+//  zmm14 tops ...  zmm15 tops ...  zmm16 w_0 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -122,10 +122,8 @@ L(n):
   jz L(block_done)
 L(block):
   lea r11, [r11 + 64]
-  vmovdqu32 ymm5, ymmword ptr [r11 + -64]                // scale
-  vcvtph2ps zmm5, ymm5                                   // zero_0
-  vmovdqu32 ymm6, ymmword ptr [r11 + -32]                // scale
-  vcvtph2ps zmm6, ymm6                                   // zero_1
+  vcvtph2ps zmm5, ymmword ptr [r11 + -64]                // zero_0
+  vcvtph2ps zmm6, ymmword ptr [r11 + -32]                // zero_1
   mov rbp, 16
   mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
   mov r13, 3254779904                                    // number
@@ -138,11 +136,9 @@ L(k):
   prefetcht0 byte ptr [r13 + 0]                          // ahead
   prefetcht0 byte ptr [r13 + 64]                         // ahead
   prefetcht0 byte ptr [r13 + 128]                        // ahead
-  vmovdqu32 xmm8, xmmword ptr [r11 + 384]                // scale
-  vpmovsxbd zmm8, xmm8                                   // scale_0
+  vpmovsxbd zmm8, xmmword ptr [r11 + 384]                // scale_0
   vcvtdq2ps zmm8, zmm8                                   // scale_0
-  vmovdqu32 xmm9, xmmword ptr [r11 + 400]                // scale
-  vpmovsxbd zmm9, xmm9                                   // scale_1
+  vpmovsxbd zmm9, xmmword ptr [r11 + 400]                // scale_1
   vcvtdq2ps zmm9, zmm9                                   // scale_1
   vmulps zmm8, zmm8, zmm5                                // scale_0
   vmulps zmm9, zmm9, zmm6                                // scale_1

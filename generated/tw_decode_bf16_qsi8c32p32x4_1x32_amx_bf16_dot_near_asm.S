@@ -14,7 +14,7 @@
 // Registers in loop k:
 //  rax k  rcx n_left  rdx rhs  rsi dst  rdi args  r8 n  r9 rhs_stride  r10 k_left  r11 rhs_prefetch
 //  rbx rhs  rbp dst ...  r12 ahead  zmm0 half  zmm1 upper  zmm2 low_byte  zmm3 lowest
-//  zmm4 scale ...  zmm5 scale ...  zmm6 base ...  zmm7 base ...  zmm8 raw_0 ...  zmm9 code ...
+//  zmm4 scale_0 ...  zmm5 scale_1 ...  zmm6 base ...  zmm7 base ...  zmm8 raw_0 ...  zmm9 code ...
 //  zmm10 w_0 ...  zmm11 w_0 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
@@ -111,10 +111,8 @@ L(k):
   lea r12, [rbx + r11]                                   // ahead
   prefetcht0 byte ptr [r12 + 0]                          // ahead
   prefetcht0 byte ptr [r12 + 64]                         // ahead
-  vmovdqu32 ymm4, ymmword ptr [rbx + 1024]               // scale
-  vcvtph2ps zmm4, ymm4                                   // scale_0
-  vmovdqu32 ymm5, ymmword ptr [rbx + 1056]               // scale
-  vcvtph2ps zmm5, ymm5                                   // scale_1
+  vcvtph2ps zmm4, ymmword ptr [rbx + 1024]               // scale_0
+  vcvtph2ps zmm5, ymmword ptr [rbx + 1056]               // scale_1
   vmulps zmm6, zmm4, zmm3                                // base
   vmulps zmm7, zmm5, zmm3                                // base
   vmovdqu64 zmm8, zmmword ptr [rbx + 0]                  // raw_0

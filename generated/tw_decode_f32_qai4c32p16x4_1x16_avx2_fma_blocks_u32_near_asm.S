@@ -104,14 +104,10 @@ L(block):
   mov r12, 8
   imul rbp, r12
   lea rbp, [rax + rbp]                                   // end
-  vmovdqu xmm1, xmmword ptr [rbp + 0]                    // scale
-  vcvtph2ps ymm1, xmm1                                   // scale_0
-  vmovdqu xmm2, xmmword ptr [rbp + 16]                   // scale
-  vcvtph2ps ymm2, xmm2                                   // scale_1
-  vmovdqu xmm3, xmmword ptr [rbp + 32]                   // scale
-  vcvtph2ps ymm3, xmm3                                   // zero_0
-  vmovdqu xmm4, xmmword ptr [rbp + 48]                   // scale
-  vcvtph2ps ymm4, xmm4                                   // zero_1
+  vcvtph2ps ymm1, xmmword ptr [rbp + 0]                  // scale_0
+  vcvtph2ps ymm2, xmmword ptr [rbp + 16]                 // scale_1
+  vcvtph2ps ymm3, xmmword ptr [rbp + 32]                 // zero_0
+  vcvtph2ps ymm4, xmmword ptr [rbp + 48]                 // zero_1
   mov rbp, qword ptr [rdi + 8*4]                         // block
   shr rbp, 5                                             // steps
   mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch

@@ -104,17 +104,13 @@ L(block):
   mov r12, 16
   imul rbp, r12
   lea rbp, [rax + rbp]                                   // end
-  vmovdqu xmm1, xmmword ptr [rbp + 0]                    // scale
-  vpmovzxwd ymm1, xmm1                                   // scale_0
+  vpmovzxwd ymm1, xmmword ptr [rbp + 0]                  // scale_0
   vpslld ymm1, ymm1, 16
-  vmovdqu xmm2, xmmword ptr [rbp + 16]                   // scale
-  vpmovzxwd ymm2, xmm2                                   // scale_1
+  vpmovzxwd ymm2, xmmword ptr [rbp + 16]                 // scale_1
   vpslld ymm2, ymm2, 16
-  vmovdqu xmm3, xmmword ptr [rbp + 32]                   // scale
-  vpmovzxwd ymm3, xmm3                                   // zero_0
+  vpmovzxwd ymm3, xmmword ptr [rbp + 32]                 // zero_0
   vpslld ymm3, ymm3, 16
-  vmovdqu xmm4, xmmword ptr [rbp + 48]                   // scale
-  vpmovzxwd ymm4, xmm4                                   // zero_1
+  vpmovzxwd ymm4, xmmword ptr [rbp + 48]                 // zero_1
   vpslld ymm4, ymm4, 16
   mov rbp, qword ptr [rdi + 8*4]                         // block
   shr rbp, 5                                             // steps

@@ -13,8 +13,8 @@
 //
 // Registers in loop k:
 //  rax k  rcx n_left  rdx rhs  rsi dst  rdi args  r8 n  r9 rhs_stride  r10 k_left  r11 rhs_prefetch
-//  rbx rhs  rbp dst ...  r12 ahead  ymm0 signs  ymm1 scale ...  ymm2 scale ...  ymm3 scale ...
-//  ymm4 scale ...  ymm5 w_0 ...  ymm6 w_0 ...  ymm7 w_1 ...
+//  rbx rhs  rbp dst ...  r12 ahead  ymm0 signs  ymm1 scale_0 ...  ymm2 scale_1  ymm3 zero_0 ...
+//  ymm4 zero_1  ymm5 w_0 ...  ymm6 w_0 ...  ymm7 w_1 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -95,14 +95,10 @@ L(n):
   .balign 64
 L(k):
   lea r12, [rbx + r11]                                   // ahead
-  vmovdqu xmm1, xmmword ptr [rbx + 512]                  // scale
-  vcvtph2ps ymm1, xmm1                                   // scale_0
-  vmovdqu xmm2, xmmword ptr [rbx + 528]                  // scale
-  vcvtph2ps ymm2, xmm2                                   // scale_1
-  vmovdqu xmm3, xmmword ptr [rbx + 544]                  // scale
-  vcvtph2ps ymm3, xmm3                                   // zero_0
-  vmovdqu xmm4, xmmword ptr [rbx + 560]                  // scale
-  vcvtph2ps ymm4, xmm4                                   // zero_1
+  vcvtph2ps ymm1, xmmword ptr [rbx + 512]                // scale_0
+  vcvtph2ps ymm2, xmmword ptr [rbx + 528]                // scale_1
+  vcvtph2ps ymm3, xmmword ptr [rbx + 544]                // zero_0
+  vcvtph2ps ymm4, xmmword ptr [rbx + 560]                // zero_1
   vmovdqu ymm5, ymmword ptr [rbx + 0]                    // w_0
   vpxor ymm5, ymm5, ymm0                                 // w_0
   vpslld ymm6, ymm5, 24                                  // w_0

@@ -13,8 +13,8 @@
 //
 // Registers in loop k:
 //  rax k  rcx n_left  rdx rhs  rsi dst  rdi args  r8 n  r9 rhs_stride  r10 k_left  r11 rhs_prefetch
-//  rbx rhs  rbp dst ...  r12 ahead  zmm0 signs  zmm1 scale ...  zmm2 scale ...  zmm3 scale ...
-//  zmm4 scale ...  zmm5 w_0 ...  zmm6 w_0 ...  zmm7 w_1 ...
+//  rbx rhs  rbp dst ...  r12 ahead  zmm0 signs  zmm1 scale_0 ...  zmm2 scale_1  zmm3 zero_0 ...
+//  zmm4 zero_1  zmm5 w_0 ...  zmm6 w_0 ...  zmm7 w_1 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -94,17 +94,13 @@ L(n):
   .balign 64
 L(k):
   lea r12, [rbx + r11]                                   // ahead
-  vmovdqu32 ymm1, ymmword ptr [rbx + 1024]               // scale
-  vpmovzxwd zmm1, ymm1                                   // scale_0
+  vpmovzxwd zmm1, ymmword ptr [rbx + 1024]               // scale_0
   vpslld zmm1, zmm1, 16
-  vmovdqu32 ymm2, ymmword ptr [rbx + 1056]               // scale
-  vpmovzxwd zmm2, ymm2                                   // scale_1
+  vpmovzxwd zmm2, ymmword ptr [rbx + 1056]               // scale_1
   vpslld zmm2, zmm2, 16
-  vmovdqu32 ymm3, ymmword ptr [rbx + 1088]               // scale
-  vpmovzxwd zmm3, ymm3                                   // zero_0
+  vpmovzxwd zmm3, ymmword ptr [rbx + 1088]               // zero_0
   vpslld zmm3, zmm3, 16
-  vmovdqu32 ymm4, ymmword ptr [rbx + 1120]               // scale
-  vpmovzxwd zmm4, ymm4                                   // zero_1
+  vpmovzxwd zmm4, ymmword ptr [rbx + 1120]               // zero_1
   vpslld zmm4, zmm4, 16
   vmovdqu64 zmm5, zmmword ptr [rbx + 0]                  // w_0
   vpxord zmm5, zmm5, zmm0                                // w_0

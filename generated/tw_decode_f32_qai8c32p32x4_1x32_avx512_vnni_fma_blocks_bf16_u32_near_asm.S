@@ -103,17 +103,13 @@ L(block):
   mov r12, 32
   imul rbp, r12
   lea rbp, [rax + rbp]                                   // end
-  vmovdqu32 ymm1, ymmword ptr [rbp + 0]                  // scale
-  vpmovzxwd zmm1, ymm1                                   // scale_0
+  vpmovzxwd zmm1, ymmword ptr [rbp + 0]                  // scale_0
   vpslld zmm1, zmm1, 16
-  vmovdqu32 ymm2, ymmword ptr [rbp + 32]                 // scale
-  vpmovzxwd zmm2, ymm2                                   // scale_1
+  vpmovzxwd zmm2, ymmword ptr [rbp + 32]                 // scale_1
   vpslld zmm2, zmm2, 16
-  vmovdqu32 ymm3, ymmword ptr [rbp + 64]                 // scale
-  vpmovzxwd zmm3, ymm3                                   // zero_0
+  vpmovzxwd zmm3, ymmword ptr [rbp + 64]                 // zero_0
   vpslld zmm3, zmm3, 16
-  vmovdqu32 ymm4, ymmword ptr [rbp + 96]                 // scale
-  vpmovzxwd zmm4, ymm4                                   // zero_1
+  vpmovzxwd zmm4, ymmword ptr [rbp + 96]                 // zero_1
   vpslld zmm4, zmm4, 16
   mov rbp, qword ptr [rdi + 8*4]                         // block
   shr rbp, 5                                             // steps

@@ -103,14 +103,10 @@ L(block):
   mov r12, 32
   imul rbp, r12
   lea rbp, [rax + rbp]                                   // end
-  vmovdqu32 ymm1, ymmword ptr [rbp + 0]                  // scale
-  vcvtph2ps zmm1, ymm1                                   // scale_0
-  vmovdqu32 ymm2, ymmword ptr [rbp + 32]                 // scale
-  vcvtph2ps zmm2, ymm2                                   // scale_1
-  vmovdqu32 ymm3, ymmword ptr [rbp + 64]                 // scale
-  vcvtph2ps zmm3, ymm3                                   // zero_0
-  vmovdqu32 ymm4, ymmword ptr [rbp + 96]                 // scale
-  vcvtph2ps zmm4, ymm4                                   // zero_1
+  vcvtph2ps zmm1, ymmword ptr [rbp + 0]                  // scale_0
+  vcvtph2ps zmm2, ymmword ptr [rbp + 32]                 // scale_1
+  vcvtph2ps zmm3, ymmword ptr [rbp + 64]                 // zero_0
+  vcvtph2ps zmm4, ymmword ptr [rbp + 96]                 // zero_1
   mov rbp, qword ptr [rdi + 8*4]                         // block
   shr rbp, 5                                             // steps
   mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch

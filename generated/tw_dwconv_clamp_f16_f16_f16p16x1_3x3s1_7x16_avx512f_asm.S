@@ -164,205 +164,169 @@ L(pixels):
   cmova r14, rbx
   mov r15, qword ptr [rdi + 8*5]                         // lhs
   lea r14, [r15 + r14]                                   // line
-  vmovdqu32 ymm3, ymmword ptr [rsi + 0]                  // w
-  vcvtph2ps zmm3, ymm3                                   // w
-  vmovdqu32 ymm4, ymmword ptr [rsi + 32]                 // w
-  vcvtph2ps zmm4, ymm4                                   // w
-  vmovdqu32 ymm5, ymmword ptr [rsi + 64]                 // w
-  vcvtph2ps zmm5, ymm5                                   // w
+  vcvtph2ps zmm3, ymmword ptr [rsi + 0]                  // w
+  vcvtph2ps zmm4, ymmword ptr [rsi + 32]                 // w
+  vcvtph2ps zmm5, ymmword ptr [rsi + 64]                 // w
   mov r15, qword ptr [r14 + 0]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm6, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm6, ymm6                                   // x_0
+  vcvtph2ps zmm6, ymmword ptr [r15 + 0]                  // x_0
   vmovdqa64 zmm7, zmm2                                   // bias
   vfmadd231ps zmm7, zmm3, zmm6                           // acc
   mov r15, qword ptr [r14 + 8]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm6, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm6, ymm6                                   // x_0
+  vcvtph2ps zmm6, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm7, zmm4, zmm6                           // acc
   vmovdqa64 zmm8, zmm2                                   // bias
   vfmadd231ps zmm8, zmm3, zmm6                           // acc
   mov r15, qword ptr [r14 + 16]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm6, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm6, ymm6                                   // x_0
+  vcvtph2ps zmm6, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm7, zmm5, zmm6                           // acc
   vfmadd231ps zmm8, zmm4, zmm6                           // acc
   vmovdqa64 zmm9, zmm2                                   // bias
   vfmadd231ps zmm9, zmm3, zmm6                           // acc
   mov r15, qword ptr [r14 + 24]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm6, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm6, ymm6                                   // x_0
+  vcvtph2ps zmm6, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm8, zmm5, zmm6                           // acc
   vfmadd231ps zmm9, zmm4, zmm6                           // acc
   vmovdqa64 zmm10, zmm2                                  // bias
   vfmadd231ps zmm10, zmm3, zmm6                          // acc
   mov r15, qword ptr [r14 + 32]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm6, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm6, ymm6                                   // x_0
+  vcvtph2ps zmm6, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm9, zmm5, zmm6                           // acc
   vfmadd231ps zmm10, zmm4, zmm6                          // acc
   vmovdqa64 zmm11, zmm2                                  // bias
   vfmadd231ps zmm11, zmm3, zmm6                          // acc
   mov r15, qword ptr [r14 + 40]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm6, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm6, ymm6                                   // x_0
+  vcvtph2ps zmm6, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm10, zmm5, zmm6                          // acc
   vfmadd231ps zmm11, zmm4, zmm6                          // acc
   vmovdqa64 zmm12, zmm2                                  // bias
   vfmadd231ps zmm12, zmm3, zmm6                          // acc
   mov r15, qword ptr [r14 + 48]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm6, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm6, ymm6                                   // x_0
+  vcvtph2ps zmm6, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm11, zmm5, zmm6                          // acc
   vfmadd231ps zmm12, zmm4, zmm6                          // acc
   vmovdqa64 zmm13, zmm2                                  // bias
   vfmadd231ps zmm13, zmm3, zmm6                          // acc
   mov r15, qword ptr [r14 + 56]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm3, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm3, ymm3                                   // x_0
+  vcvtph2ps zmm3, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm12, zmm5, zmm3                          // acc
   vfmadd231ps zmm13, zmm4, zmm3                          // acc
   mov r15, qword ptr [r14 + 64]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm3, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm3, ymm3                                   // x_0
+  vcvtph2ps zmm3, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm13, zmm5, zmm3                          // acc
   mov r15, qword ptr [rdi + 8*6]                         // lhs_stride
   lea r14, [r14 + r15]                                   // line
-  vmovdqu32 ymm3, ymmword ptr [rsi + 96]                 // w
-  vcvtph2ps zmm3, ymm3                                   // w
-  vmovdqu32 ymm4, ymmword ptr [rsi + 128]                // w
-  vcvtph2ps zmm4, ymm4                                   // w
-  vmovdqu32 ymm5, ymmword ptr [rsi + 160]                // w
-  vcvtph2ps zmm5, ymm5                                   // w
+  vcvtph2ps zmm3, ymmword ptr [rsi + 96]                 // w
+  vcvtph2ps zmm4, ymmword ptr [rsi + 128]                // w
+  vcvtph2ps zmm5, ymmword ptr [rsi + 160]                // w
   mov r15, qword ptr [r14 + 0]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm6, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm6, ymm6                                   // x_0
+  vcvtph2ps zmm6, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm7, zmm3, zmm6                           // acc
   mov r15, qword ptr [r14 + 8]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm6, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm6, ymm6                                   // x_0
+  vcvtph2ps zmm6, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm7, zmm4, zmm6                           // acc
   vfmadd231ps zmm8, zmm3, zmm6                           // acc
   mov r15, qword ptr [r14 + 16]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm6, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm6, ymm6                                   // x_0
+  vcvtph2ps zmm6, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm7, zmm5, zmm6                           // acc
   vfmadd231ps zmm8, zmm4, zmm6                           // acc
   vfmadd231ps zmm9, zmm3, zmm6                           // acc
   mov r15, qword ptr [r14 + 24]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm6, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm6, ymm6                                   // x_0
+  vcvtph2ps zmm6, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm8, zmm5, zmm6                           // acc
   vfmadd231ps zmm9, zmm4, zmm6                           // acc
   vfmadd231ps zmm10, zmm3, zmm6                          // acc
   mov r15, qword ptr [r14 + 32]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm6, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm6, ymm6                                   // x_0
+  vcvtph2ps zmm6, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm9, zmm5, zmm6                           // acc
   vfmadd231ps zmm10, zmm4, zmm6                          // acc
   vfmadd231ps zmm11, zmm3, zmm6                          // acc
   mov r15, qword ptr [r14 + 40]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm6, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm6, ymm6                                   // x_0
+  vcvtph2ps zmm6, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm10, zmm5, zmm6                          // acc
   vfmadd231ps zmm11, zmm4, zmm6                          // acc
   vfmadd231ps zmm12, zmm3, zmm6                          // acc
   mov r15, qword ptr [r14 + 48]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm6, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm6, ymm6                                   // x_0
+  vcvtph2ps zmm6, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm11, zmm5, zmm6                          // acc
   vfmadd231ps zmm12, zmm4, zmm6                          // acc
   vfmadd231ps zmm13, zmm3, zmm6                          // acc
   mov r15, qword ptr [r14 + 56]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm3, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm3, ymm3                                   // x_0
+  vcvtph2ps zmm3, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm12, zmm5, zmm3                          // acc
   vfmadd231ps zmm13, zmm4, zmm3                          // acc
   mov r15, qword ptr [r14 + 64]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm3, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm3, ymm3                                   // x_0
+  vcvtph2ps zmm3, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm13, zmm5, zmm3                          // acc
   mov r15, qword ptr [rdi + 8*6]                         // lhs_stride
   lea r14, [r14 + r15]                                   // line
-  vmovdqu32 ymm3, ymmword ptr [rsi + 192]                // w
-  vcvtph2ps zmm3, ymm3                                   // w
-  vmovdqu32 ymm4, ymmword ptr [rsi + 224]                // w
-  vcvtph2ps zmm4, ymm4                                   // w
-  vmovdqu32 ymm5, ymmword ptr [rsi + 256]                // w
-  vcvtph2ps zmm5, ymm5                                   // w
+  vcvtph2ps zmm3, ymmword ptr [rsi + 192]                // w
+  vcvtph2ps zmm4, ymmword ptr [rsi + 224]                // w
+  vcvtph2ps zmm5, ymmword ptr [rsi + 256]                // w
   mov r15, qword ptr [r14 + 0]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm6, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm6, ymm6                                   // x_0
+  vcvtph2ps zmm6, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm7, zmm3, zmm6                           // acc
   mov r15, qword ptr [r14 + 8]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm6, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm6, ymm6                                   // x_0
+  vcvtph2ps zmm6, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm7, zmm4, zmm6                           // acc
   vfmadd231ps zmm8, zmm3, zmm6                           // acc
   mov r15, qword ptr [r14 + 16]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm6, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm6, ymm6                                   // x_0
+  vcvtph2ps zmm6, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm7, zmm5, zmm6                           // acc
   vfmadd231ps zmm8, zmm4, zmm6                           // acc
   vfmadd231ps zmm9, zmm3, zmm6                           // acc
   mov r15, qword ptr [r14 + 24]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm6, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm6, ymm6                                   // x_0
+  vcvtph2ps zmm6, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm8, zmm5, zmm6                           // acc
   vfmadd231ps zmm9, zmm4, zmm6                           // acc
   vfmadd231ps zmm10, zmm3, zmm6                          // acc
   mov r15, qword ptr [r14 + 32]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm6, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm6, ymm6                                   // x_0
+  vcvtph2ps zmm6, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm9, zmm5, zmm6                           // acc
   vfmadd231ps zmm10, zmm4, zmm6                          // acc
   vfmadd231ps zmm11, zmm3, zmm6                          // acc
   mov r15, qword ptr [r14 + 40]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm6, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm6, ymm6                                   // x_0
+  vcvtph2ps zmm6, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm10, zmm5, zmm6                          // acc
   vfmadd231ps zmm11, zmm4, zmm6                          // acc
   vfmadd231ps zmm12, zmm3, zmm6                          // acc
   mov r15, qword ptr [r14 + 48]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm6, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm6, ymm6                                   // x_0
+  vcvtph2ps zmm6, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm11, zmm5, zmm6                          // acc
   vfmadd231ps zmm12, zmm4, zmm6                          // acc
   vfmadd231ps zmm13, zmm3, zmm6                          // acc
   mov r15, qword ptr [r14 + 56]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm3, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm3, ymm3                                   // x_0
+  vcvtph2ps zmm3, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm12, zmm5, zmm3                          // acc
   vfmadd231ps zmm13, zmm4, zmm3                          // acc
   mov r14, qword ptr [r14 + 64]                          // pixel
   lea r14, [r14 + r10]                                   // at
-  vmovdqu32 ymm3, ymmword ptr [r14 + 0]                  // x_0
-  vcvtph2ps zmm3, ymm3                                   // x_0
+  vcvtph2ps zmm3, ymmword ptr [r14 + 0]                  // x_0
   vfmadd231ps zmm13, zmm5, zmm3                          // acc
   lea r13, [r9 + r13]                                    // dst
   vmaxps zmm3, zmm0, zmm7                                // out
@@ -432,10 +396,8 @@ L(tap_x):
   mov r14, qword ptr [r13 + 0]                           // pixel
   lea r14, [r14 + r10]                                   // at
   lea r13, [r13 + 8]
-  vmovdqu32 ymm4, ymmword ptr [rbp + 0]                  // w
-  vcvtph2ps zmm4, ymm4                                   // w
-  vmovdqu32 ymm5, ymmword ptr [r14 + 0]                  // x_0
-  vcvtph2ps zmm5, ymm5                                   // x_0
+  vcvtph2ps zmm4, ymmword ptr [rbp + 0]                  // w
+  vcvtph2ps zmm5, ymmword ptr [r14 + 0]                  // x_0
   vfmadd231ps zmm3, zmm4, zmm5                           // acc
   lea rbp, [rbp + 32]
   sub r12, 1                                             // next tap_x
@@ -487,8 +449,7 @@ L(tap_x_2):
   mov r14, qword ptr [r13 + 0]                           // pixel
   lea r14, [r14 + r10]                                   // at
   lea r13, [r13 + 8]
-  vmovdqu32 ymm4, ymmword ptr [rbp + 0]                  // w
-  vcvtph2ps zmm4, ymm4                                   // w
+  vcvtph2ps zmm4, ymmword ptr [rbp + 0]                  // w
   vmovdqu16 ymm5{k1}{z}, ymmword ptr [r14 + 0]           // x_0
   vcvtph2ps zmm5, ymm5                                   // x_0
   vfmadd231ps zmm3, zmm4, zmm5                           // acc

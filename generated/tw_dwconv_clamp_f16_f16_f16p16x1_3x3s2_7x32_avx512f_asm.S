@@ -188,455 +188,347 @@ L(pixels):
   cmova r14, rbx
   mov r15, qword ptr [rdi + 8*5]                         // lhs
   lea r14, [r15 + r14]                                   // line
-  vmovdqu32 ymm4, ymmword ptr [rsi + 0]                  // w
-  vcvtph2ps zmm4, ymm4                                   // w
-  vmovdqu32 ymm5, ymmword ptr [r8 + 0]                   // w
-  vcvtph2ps zmm5, ymm5                                   // w
-  vmovdqu32 ymm6, ymmword ptr [rsi + 32]                 // w
-  vcvtph2ps zmm6, ymm6                                   // w
-  vmovdqu32 ymm7, ymmword ptr [r8 + 32]                  // w
-  vcvtph2ps zmm7, ymm7                                   // w
-  vmovdqu32 ymm8, ymmword ptr [rsi + 64]                 // w
-  vcvtph2ps zmm8, ymm8                                   // w
-  vmovdqu32 ymm9, ymmword ptr [r8 + 64]                  // w
-  vcvtph2ps zmm9, ymm9                                   // w
+  vcvtph2ps zmm4, ymmword ptr [rsi + 0]                  // w
+  vcvtph2ps zmm5, ymmword ptr [r8 + 0]                   // w
+  vcvtph2ps zmm6, ymmword ptr [rsi + 32]                 // w
+  vcvtph2ps zmm7, ymmword ptr [r8 + 32]                  // w
+  vcvtph2ps zmm8, ymmword ptr [rsi + 64]                 // w
+  vcvtph2ps zmm9, ymmword ptr [r8 + 64]                  // w
   mov r15, qword ptr [r14 + 0]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm10, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm10, ymm10                                 // x_0
+  vcvtph2ps zmm10, ymmword ptr [r15 + 0]                 // x_0
   vmovdqa64 zmm11, zmm2                                  // bias
   vfmadd231ps zmm11, zmm4, zmm10                         // acc
-  vmovdqu32 ymm10, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm10, ymm10                                 // x_1
+  vcvtph2ps zmm10, ymmword ptr [r15 + 32]                // x_1
   vmovdqa64 zmm12, zmm3                                  // bias
   vfmadd231ps zmm12, zmm5, zmm10                         // acc
   mov r15, qword ptr [r14 + 8]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm10, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm10, ymm10                                 // x_0
+  vcvtph2ps zmm10, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm11, zmm6, zmm10                         // acc
-  vmovdqu32 ymm10, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm10, ymm10                                 // x_1
+  vcvtph2ps zmm10, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm12, zmm7, zmm10                         // acc
   mov r15, qword ptr [r14 + 16]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm10, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm10, ymm10                                 // x_0
+  vcvtph2ps zmm10, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm11, zmm8, zmm10                         // acc
   vmovdqa64 zmm13, zmm2                                  // bias
   vfmadd231ps zmm13, zmm4, zmm10                         // acc
-  vmovdqu32 ymm10, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm10, ymm10                                 // x_1
+  vcvtph2ps zmm10, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm12, zmm9, zmm10                         // acc
   vmovdqa64 zmm14, zmm3                                  // bias
   vfmadd231ps zmm14, zmm5, zmm10                         // acc
   mov r15, qword ptr [r14 + 24]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm10, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm10, ymm10                                 // x_0
+  vcvtph2ps zmm10, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm13, zmm6, zmm10                         // acc
-  vmovdqu32 ymm10, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm10, ymm10                                 // x_1
+  vcvtph2ps zmm10, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm14, zmm7, zmm10                         // acc
   mov r15, qword ptr [r14 + 32]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm10, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm10, ymm10                                 // x_0
+  vcvtph2ps zmm10, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm13, zmm8, zmm10                         // acc
   vmovdqa64 zmm15, zmm2                                  // bias
   vfmadd231ps zmm15, zmm4, zmm10                         // acc
-  vmovdqu32 ymm10, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm10, ymm10                                 // x_1
+  vcvtph2ps zmm10, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm14, zmm9, zmm10                         // acc
   vmovdqa64 zmm16, zmm3                                  // bias
   vfmadd231ps zmm16, zmm5, zmm10                         // acc
   mov r15, qword ptr [r14 + 40]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm10, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm10, ymm10                                 // x_0
+  vcvtph2ps zmm10, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm15, zmm6, zmm10                         // acc
-  vmovdqu32 ymm10, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm10, ymm10                                 // x_1
+  vcvtph2ps zmm10, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm16, zmm7, zmm10                         // acc
   mov r15, qword ptr [r14 + 48]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm10, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm10, ymm10                                 // x_0
+  vcvtph2ps zmm10, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm15, zmm8, zmm10                         // acc
   vmovdqa64 zmm17, zmm2                                  // bias
   vfmadd231ps zmm17, zmm4, zmm10                         // acc
-  vmovdqu32 ymm10, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm10, ymm10                                 // x_1
+  vcvtph2ps zmm10, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm16, zmm9, zmm10                         // acc
   vmovdqa64 zmm18, zmm3                                  // bias
   vfmadd231ps zmm18, zmm5, zmm10                         // acc
   mov r15, qword ptr [r14 + 56]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm10, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm10, ymm10                                 // x_0
+  vcvtph2ps zmm10, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm17, zmm6, zmm10                         // acc
-  vmovdqu32 ymm10, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm10, ymm10                                 // x_1
+  vcvtph2ps zmm10, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm18, zmm7, zmm10                         // acc
   mov r15, qword ptr [r14 + 64]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm10, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm10, ymm10                                 // x_0
+  vcvtph2ps zmm10, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm17, zmm8, zmm10                         // acc
   vmovdqa64 zmm19, zmm2                                  // bias
   vfmadd231ps zmm19, zmm4, zmm10                         // acc
-  vmovdqu32 ymm10, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm10, ymm10                                 // x_1
+  vcvtph2ps zmm10, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm18, zmm9, zmm10                         // acc
   vmovdqa64 zmm20, zmm3                                  // bias
   vfmadd231ps zmm20, zmm5, zmm10                         // acc
   mov r15, qword ptr [r14 + 72]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm10, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm10, ymm10                                 // x_0
+  vcvtph2ps zmm10, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm19, zmm6, zmm10                         // acc
-  vmovdqu32 ymm10, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm10, ymm10                                 // x_1
+  vcvtph2ps zmm10, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm20, zmm7, zmm10                         // acc
   mov r15, qword ptr [r14 + 80]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm10, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm10, ymm10                                 // x_0
+  vcvtph2ps zmm10, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm19, zmm8, zmm10                         // acc
   vmovdqa64 zmm21, zmm2                                  // bias
   vfmadd231ps zmm21, zmm4, zmm10                         // acc
-  vmovdqu32 ymm10, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm10, ymm10                                 // x_1
+  vcvtph2ps zmm10, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm20, zmm9, zmm10                         // acc
   vmovdqa64 zmm22, zmm3                                  // bias
   vfmadd231ps zmm22, zmm5, zmm10                         // acc
   mov r15, qword ptr [r14 + 88]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm10, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm10, ymm10                                 // x_0
+  vcvtph2ps zmm10, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm21, zmm6, zmm10                         // acc
-  vmovdqu32 ymm10, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm10, ymm10                                 // x_1
+  vcvtph2ps zmm10, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm22, zmm7, zmm10                         // acc
   mov r15, qword ptr [r14 + 96]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm10, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm10, ymm10                                 // x_0
+  vcvtph2ps zmm10, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm21, zmm8, zmm10                         // acc
   vmovdqa64 zmm23, zmm2                                  // bias
   vfmadd231ps zmm23, zmm4, zmm10                         // acc
-  vmovdqu32 ymm4, ymmword ptr [r15 + 32]                 // x_1
-  vcvtph2ps zmm4, ymm4                                   // x_1
+  vcvtph2ps zmm4, ymmword ptr [r15 + 32]                 // x_1
   vfmadd231ps zmm22, zmm9, zmm4                          // acc
   vmovdqa64 zmm10, zmm3                                  // bias
   vfmadd231ps zmm10, zmm5, zmm4                          // acc
   mov r15, qword ptr [r14 + 104]                         // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm4, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm4, ymm4                                   // x_0
+  vcvtph2ps zmm4, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm23, zmm6, zmm4                          // acc
-  vmovdqu32 ymm4, ymmword ptr [r15 + 32]                 // x_1
-  vcvtph2ps zmm4, ymm4                                   // x_1
+  vcvtph2ps zmm4, ymmword ptr [r15 + 32]                 // x_1
   vfmadd231ps zmm10, zmm7, zmm4                          // acc
   mov r15, qword ptr [r14 + 112]                         // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm4, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm4, ymm4                                   // x_0
+  vcvtph2ps zmm4, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm23, zmm8, zmm4                          // acc
-  vmovdqu32 ymm4, ymmword ptr [r15 + 32]                 // x_1
-  vcvtph2ps zmm4, ymm4                                   // x_1
+  vcvtph2ps zmm4, ymmword ptr [r15 + 32]                 // x_1
   vfmadd231ps zmm10, zmm9, zmm4                          // acc
   mov r15, qword ptr [rdi + 8*6]                         // lhs_stride
   lea r14, [r14 + r15]                                   // line
-  vmovdqu32 ymm4, ymmword ptr [rsi + 96]                 // w
-  vcvtph2ps zmm4, ymm4                                   // w
-  vmovdqu32 ymm5, ymmword ptr [r8 + 96]                  // w
-  vcvtph2ps zmm5, ymm5                                   // w
-  vmovdqu32 ymm6, ymmword ptr [rsi + 128]                // w
-  vcvtph2ps zmm6, ymm6                                   // w
-  vmovdqu32 ymm7, ymmword ptr [r8 + 128]                 // w
-  vcvtph2ps zmm7, ymm7                                   // w
-  vmovdqu32 ymm8, ymmword ptr [rsi + 160]                // w
-  vcvtph2ps zmm8, ymm8                                   // w
-  vmovdqu32 ymm9, ymmword ptr [r8 + 160]                 // w
-  vcvtph2ps zmm9, ymm9                                   // w
+  vcvtph2ps zmm4, ymmword ptr [rsi + 96]                 // w
+  vcvtph2ps zmm5, ymmword ptr [r8 + 96]                  // w
+  vcvtph2ps zmm6, ymmword ptr [rsi + 128]                // w
+  vcvtph2ps zmm7, ymmword ptr [r8 + 128]                 // w
+  vcvtph2ps zmm8, ymmword ptr [rsi + 160]                // w
+  vcvtph2ps zmm9, ymmword ptr [r8 + 160]                 // w
   mov r15, qword ptr [r14 + 0]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm24, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm24, ymm24                                 // x_0
+  vcvtph2ps zmm24, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm11, zmm4, zmm24                         // acc
-  vmovdqu32 ymm24, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm24, ymm24                                 // x_1
+  vcvtph2ps zmm24, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm12, zmm5, zmm24                         // acc
   mov r15, qword ptr [r14 + 8]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm24, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm24, ymm24                                 // x_0
+  vcvtph2ps zmm24, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm11, zmm6, zmm24                         // acc
-  vmovdqu32 ymm24, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm24, ymm24                                 // x_1
+  vcvtph2ps zmm24, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm12, zmm7, zmm24                         // acc
   mov r15, qword ptr [r14 + 16]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm24, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm24, ymm24                                 // x_0
+  vcvtph2ps zmm24, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm11, zmm8, zmm24                         // acc
   vfmadd231ps zmm13, zmm4, zmm24                         // acc
-  vmovdqu32 ymm24, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm24, ymm24                                 // x_1
+  vcvtph2ps zmm24, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm12, zmm9, zmm24                         // acc
   vfmadd231ps zmm14, zmm5, zmm24                         // acc
   mov r15, qword ptr [r14 + 24]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm24, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm24, ymm24                                 // x_0
+  vcvtph2ps zmm24, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm13, zmm6, zmm24                         // acc
-  vmovdqu32 ymm24, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm24, ymm24                                 // x_1
+  vcvtph2ps zmm24, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm14, zmm7, zmm24                         // acc
   mov r15, qword ptr [r14 + 32]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm24, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm24, ymm24                                 // x_0
+  vcvtph2ps zmm24, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm13, zmm8, zmm24                         // acc
   vfmadd231ps zmm15, zmm4, zmm24                         // acc
-  vmovdqu32 ymm24, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm24, ymm24                                 // x_1
+  vcvtph2ps zmm24, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm14, zmm9, zmm24                         // acc
   vfmadd231ps zmm16, zmm5, zmm24                         // acc
   mov r15, qword ptr [r14 + 40]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm24, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm24, ymm24                                 // x_0
+  vcvtph2ps zmm24, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm15, zmm6, zmm24                         // acc
-  vmovdqu32 ymm24, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm24, ymm24                                 // x_1
+  vcvtph2ps zmm24, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm16, zmm7, zmm24                         // acc
   mov r15, qword ptr [r14 + 48]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm24, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm24, ymm24                                 // x_0
+  vcvtph2ps zmm24, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm15, zmm8, zmm24                         // acc
   vfmadd231ps zmm17, zmm4, zmm24                         // acc
-  vmovdqu32 ymm24, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm24, ymm24                                 // x_1
+  vcvtph2ps zmm24, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm16, zmm9, zmm24                         // acc
   vfmadd231ps zmm18, zmm5, zmm24                         // acc
   mov r15, qword ptr [r14 + 56]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm24, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm24, ymm24                                 // x_0
+  vcvtph2ps zmm24, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm17, zmm6, zmm24                         // acc
-  vmovdqu32 ymm24, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm24, ymm24                                 // x_1
+  vcvtph2ps zmm24, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm18, zmm7, zmm24                         // acc
   mov r15, qword ptr [r14 + 64]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm24, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm24, ymm24                                 // x_0
+  vcvtph2ps zmm24, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm17, zmm8, zmm24                         // acc
   vfmadd231ps zmm19, zmm4, zmm24                         // acc
-  vmovdqu32 ymm24, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm24, ymm24                                 // x_1
+  vcvtph2ps zmm24, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm18, zmm9, zmm24                         // acc
   vfmadd231ps zmm20, zmm5, zmm24                         // acc
   mov r15, qword ptr [r14 + 72]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm24, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm24, ymm24                                 // x_0
+  vcvtph2ps zmm24, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm19, zmm6, zmm24                         // acc
-  vmovdqu32 ymm24, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm24, ymm24                                 // x_1
+  vcvtph2ps zmm24, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm20, zmm7, zmm24                         // acc
   mov r15, qword ptr [r14 + 80]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm24, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm24, ymm24                                 // x_0
+  vcvtph2ps zmm24, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm19, zmm8, zmm24                         // acc
   vfmadd231ps zmm21, zmm4, zmm24                         // acc
-  vmovdqu32 ymm24, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm24, ymm24                                 // x_1
+  vcvtph2ps zmm24, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm20, zmm9, zmm24                         // acc
   vfmadd231ps zmm22, zmm5, zmm24                         // acc
   mov r15, qword ptr [r14 + 88]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm24, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm24, ymm24                                 // x_0
+  vcvtph2ps zmm24, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm21, zmm6, zmm24                         // acc
-  vmovdqu32 ymm24, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm24, ymm24                                 // x_1
+  vcvtph2ps zmm24, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm22, zmm7, zmm24                         // acc
   mov r15, qword ptr [r14 + 96]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm24, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm24, ymm24                                 // x_0
+  vcvtph2ps zmm24, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm21, zmm8, zmm24                         // acc
   vfmadd231ps zmm23, zmm4, zmm24                         // acc
-  vmovdqu32 ymm4, ymmword ptr [r15 + 32]                 // x_1
-  vcvtph2ps zmm4, ymm4                                   // x_1
+  vcvtph2ps zmm4, ymmword ptr [r15 + 32]                 // x_1
   vfmadd231ps zmm22, zmm9, zmm4                          // acc
   vfmadd231ps zmm10, zmm5, zmm4                          // acc
   mov r15, qword ptr [r14 + 104]                         // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm4, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm4, ymm4                                   // x_0
+  vcvtph2ps zmm4, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm23, zmm6, zmm4                          // acc
-  vmovdqu32 ymm4, ymmword ptr [r15 + 32]                 // x_1
-  vcvtph2ps zmm4, ymm4                                   // x_1
+  vcvtph2ps zmm4, ymmword ptr [r15 + 32]                 // x_1
   vfmadd231ps zmm10, zmm7, zmm4                          // acc
   mov r15, qword ptr [r14 + 112]                         // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm4, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm4, ymm4                                   // x_0
+  vcvtph2ps zmm4, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm23, zmm8, zmm4                          // acc
-  vmovdqu32 ymm4, ymmword ptr [r15 + 32]                 // x_1
-  vcvtph2ps zmm4, ymm4                                   // x_1
+  vcvtph2ps zmm4, ymmword ptr [r15 + 32]                 // x_1
   vfmadd231ps zmm10, zmm9, zmm4                          // acc
   mov r15, qword ptr [rdi + 8*6]                         // lhs_stride
   lea r14, [r14 + r15]                                   // line
-  vmovdqu32 ymm4, ymmword ptr [rsi + 192]                // w
-  vcvtph2ps zmm4, ymm4                                   // w
-  vmovdqu32 ymm5, ymmword ptr [r8 + 192]                 // w
-  vcvtph2ps zmm5, ymm5                                   // w
-  vmovdqu32 ymm6, ymmword ptr [rsi + 224]                // w
-  vcvtph2ps zmm6, ymm6                                   // w
-  vmovdqu32 ymm7, ymmword ptr [r8 + 224]                 // w
-  vcvtph2ps zmm7, ymm7                                   // w
-  vmovdqu32 ymm8, ymmword ptr [rsi + 256]                // w
-  vcvtph2ps zmm8, ymm8                                   // w
-  vmovdqu32 ymm9, ymmword ptr [r8 + 256]                 // w
-  vcvtph2ps zmm9, ymm9                                   // w
+  vcvtph2ps zmm4, ymmword ptr [rsi + 192]                // w
+  vcvtph2ps zmm5, ymmword ptr [r8 + 192]                 // w
+  vcvtph2ps zmm6, ymmword ptr [rsi + 224]                // w
+  vcvtph2ps zmm7, ymmword ptr [r8 + 224]                 // w
+  vcvtph2ps zmm8, ymmword ptr [rsi + 256]                // w
+  vcvtph2ps zmm9, ymmword ptr [r8 + 256]                 // w
   mov r15, qword ptr [r14 + 0]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm24, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm24, ymm24                                 // x_0
+  vcvtph2ps zmm24, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm11, zmm4, zmm24                         // acc
-  vmovdqu32 ymm24, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm24, ymm24                                 // x_1
+  vcvtph2ps zmm24, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm12, zmm5, zmm24                         // acc
   mov r15, qword ptr [r14 + 8]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm24, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm24, ymm24                                 // x_0
+  vcvtph2ps zmm24, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm11, zmm6, zmm24                         // acc
-  vmovdqu32 ymm24, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm24, ymm24                                 // x_1
+  vcvtph2ps zmm24, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm12, zmm7, zmm24                         // acc
   mov r15, qword ptr [r14 + 16]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm24, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm24, ymm24                                 // x_0
+  vcvtph2ps zmm24, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm11, zmm8, zmm24                         // acc
   vfmadd231ps zmm13, zmm4, zmm24                         // acc
-  vmovdqu32 ymm24, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm24, ymm24                                 // x_1
+  vcvtph2ps zmm24, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm12, zmm9, zmm24                         // acc
   vfmadd231ps zmm14, zmm5, zmm24                         // acc
   mov r15, qword ptr [r14 + 24]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm24, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm24, ymm24                                 // x_0
+  vcvtph2ps zmm24, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm13, zmm6, zmm24                         // acc
-  vmovdqu32 ymm24, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm24, ymm24                                 // x_1
+  vcvtph2ps zmm24, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm14, zmm7, zmm24                         // acc
   mov r15, qword ptr [r14 + 32]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm24, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm24, ymm24                                 // x_0
+  vcvtph2ps zmm24, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm13, zmm8, zmm24                         // acc
   vfmadd231ps zmm15, zmm4, zmm24                         // acc
-  vmovdqu32 ymm24, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm24, ymm24                                 // x_1
+  vcvtph2ps zmm24, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm14, zmm9, zmm24                         // acc
   vfmadd231ps zmm16, zmm5, zmm24                         // acc
   mov r15, qword ptr [r14 + 40]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm24, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm24, ymm24                                 // x_0
+  vcvtph2ps zmm24, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm15, zmm6, zmm24                         // acc
-  vmovdqu32 ymm24, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm24, ymm24                                 // x_1
+  vcvtph2ps zmm24, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm16, zmm7, zmm24                         // acc
   mov r15, qword ptr [r14 + 48]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm24, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm24, ymm24                                 // x_0
+  vcvtph2ps zmm24, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm15, zmm8, zmm24                         // acc
   vfmadd231ps zmm17, zmm4, zmm24                         // acc
-  vmovdqu32 ymm24, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm24, ymm24                                 // x_1
+  vcvtph2ps zmm24, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm16, zmm9, zmm24                         // acc
   vfmadd231ps zmm18, zmm5, zmm24                         // acc
   mov r15, qword ptr [r14 + 56]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm24, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm24, ymm24                                 // x_0
+  vcvtph2ps zmm24, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm17, zmm6, zmm24                         // acc
-  vmovdqu32 ymm24, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm24, ymm24                                 // x_1
+  vcvtph2ps zmm24, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm18, zmm7, zmm24                         // acc
   mov r15, qword ptr [r14 + 64]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm24, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm24, ymm24                                 // x_0
+  vcvtph2ps zmm24, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm17, zmm8, zmm24                         // acc
   vfmadd231ps zmm19, zmm4, zmm24                         // acc
-  vmovdqu32 ymm24, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm24, ymm24                                 // x_1
+  vcvtph2ps zmm24, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm18, zmm9, zmm24                         // acc
   vfmadd231ps zmm20, zmm5, zmm24                         // acc
   mov r15, qword ptr [r14 + 72]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm24, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm24, ymm24                                 // x_0
+  vcvtph2ps zmm24, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm19, zmm6, zmm24                         // acc
-  vmovdqu32 ymm24, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm24, ymm24                                 // x_1
+  vcvtph2ps zmm24, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm20, zmm7, zmm24                         // acc
   mov r15, qword ptr [r14 + 80]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm24, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm24, ymm24                                 // x_0
+  vcvtph2ps zmm24, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm19, zmm8, zmm24                         // acc
   vfmadd231ps zmm21, zmm4, zmm24                         // acc
-  vmovdqu32 ymm24, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm24, ymm24                                 // x_1
+  vcvtph2ps zmm24, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm20, zmm9, zmm24                         // acc
   vfmadd231ps zmm22, zmm5, zmm24                         // acc
   mov r15, qword ptr [r14 + 88]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm24, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm24, ymm24                                 // x_0
+  vcvtph2ps zmm24, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm21, zmm6, zmm24                         // acc
-  vmovdqu32 ymm24, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm24, ymm24                                 // x_1
+  vcvtph2ps zmm24, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm22, zmm7, zmm24                         // acc
   mov r15, qword ptr [r14 + 96]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm24, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm24, ymm24                                 // x_0
+  vcvtph2ps zmm24, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm21, zmm8, zmm24                         // acc
   vfmadd231ps zmm23, zmm4, zmm24                         // acc
-  vmovdqu32 ymm4, ymmword ptr [r15 + 32]                 // x_1
-  vcvtph2ps zmm4, ymm4                                   // x_1
+  vcvtph2ps zmm4, ymmword ptr [r15 + 32]                 // x_1
   vfmadd231ps zmm22, zmm9, zmm4                          // acc
   vfmadd231ps zmm10, zmm5, zmm4                          // acc
   mov r15, qword ptr [r14 + 104]                         // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm4, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm4, ymm4                                   // x_0
+  vcvtph2ps zmm4, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm23, zmm6, zmm4                          // acc
-  vmovdqu32 ymm4, ymmword ptr [r15 + 32]                 // x_1
-  vcvtph2ps zmm4, ymm4                                   // x_1
+  vcvtph2ps zmm4, ymmword ptr [r15 + 32]                 // x_1
   vfmadd231ps zmm10, zmm7, zmm4                          // acc
   mov r14, qword ptr [r14 + 112]                         // pixel
   lea r14, [r14 + r10]                                   // at
-  vmovdqu32 ymm4, ymmword ptr [r14 + 0]                  // x_0
-  vcvtph2ps zmm4, ymm4                                   // x_0
+  vcvtph2ps zmm4, ymmword ptr [r14 + 0]                  // x_0
   vfmadd231ps zmm23, zmm8, zmm4                          // acc
-  vmovdqu32 ymm4, ymmword ptr [r14 + 32]                 // x_1
-  vcvtph2ps zmm4, ymm4                                   // x_1
+  vcvtph2ps zmm4, ymmword ptr [r14 + 32]                 // x_1
   vfmadd231ps zmm10, zmm9, zmm4                          // acc
   lea r13, [r9 + r13]                                    // dst
   vmaxps zmm4, zmm0, zmm11                               // out
@@ -736,16 +628,12 @@ L(tap_x):
   mov r15, qword ptr [r14 + 0]                           // pixel
   lea r15, [r15 + r10]                                   // at
   lea r14, [r14 + 8]
-  vmovdqu32 ymm6, ymmword ptr [rbp + 0]                  // w
-  vcvtph2ps zmm6, ymm6                                   // w
-  vmovdqu32 ymm7, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm7, ymm7                                   // x_0
+  vcvtph2ps zmm6, ymmword ptr [rbp + 0]                  // w
+  vcvtph2ps zmm7, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm4, zmm6, zmm7                           // acc
   lea rbp, [rbp + 32]
-  vmovdqu32 ymm6, ymmword ptr [r12 + 0]                  // w
-  vcvtph2ps zmm6, ymm6                                   // w
-  vmovdqu32 ymm7, ymmword ptr [r15 + 32]                 // x_1
-  vcvtph2ps zmm7, ymm7                                   // x_1
+  vcvtph2ps zmm6, ymmword ptr [r12 + 0]                  // w
+  vcvtph2ps zmm7, ymmword ptr [r15 + 32]                 // x_1
   vfmadd231ps zmm5, zmm6, zmm7                           // acc
   lea r12, [r12 + 32]
   sub r13, 1                                             // next tap_x
@@ -815,14 +703,12 @@ L(tap_x_2):
   mov r15, qword ptr [r14 + 0]                           // pixel
   lea r15, [r15 + r10]                                   // at
   lea r14, [r14 + 8]
-  vmovdqu32 ymm6, ymmword ptr [rbp + 0]                  // w
-  vcvtph2ps zmm6, ymm6                                   // w
+  vcvtph2ps zmm6, ymmword ptr [rbp + 0]                  // w
   vmovdqu16 ymm7{k1}{z}, ymmword ptr [r15 + 0]           // x_0
   vcvtph2ps zmm7, ymm7                                   // x_0
   vfmadd231ps zmm4, zmm6, zmm7                           // acc
   lea rbp, [rbp + 32]
-  vmovdqu32 ymm6, ymmword ptr [r12 + 0]                  // w
-  vcvtph2ps zmm6, ymm6                                   // w
+  vcvtph2ps zmm6, ymmword ptr [r12 + 0]                  // w
   vmovdqu16 ymm7{k2}{z}, ymmword ptr [r15 + 32]          // x_1
   vcvtph2ps zmm7, ymm7                                   // x_1
   vfmadd231ps zmm5, zmm6, zmm7                           // acc

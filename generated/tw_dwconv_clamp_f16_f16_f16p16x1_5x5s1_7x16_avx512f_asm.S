@@ -168,41 +168,32 @@ L(pixels):
   cmova r14, rbx
   mov r15, qword ptr [rdi + 8*5]                         // lhs
   lea r14, [r15 + r14]                                   // line
-  vmovdqu32 ymm3, ymmword ptr [rsi + 0]                  // w
-  vcvtph2ps zmm3, ymm3                                   // w
-  vmovdqu32 ymm4, ymmword ptr [rsi + 32]                 // w
-  vcvtph2ps zmm4, ymm4                                   // w
-  vmovdqu32 ymm5, ymmword ptr [rsi + 64]                 // w
-  vcvtph2ps zmm5, ymm5                                   // w
-  vmovdqu32 ymm6, ymmword ptr [rsi + 96]                 // w
-  vcvtph2ps zmm6, ymm6                                   // w
-  vmovdqu32 ymm7, ymmword ptr [rsi + 128]                // w
-  vcvtph2ps zmm7, ymm7                                   // w
+  vcvtph2ps zmm3, ymmword ptr [rsi + 0]                  // w
+  vcvtph2ps zmm4, ymmword ptr [rsi + 32]                 // w
+  vcvtph2ps zmm5, ymmword ptr [rsi + 64]                 // w
+  vcvtph2ps zmm6, ymmword ptr [rsi + 96]                 // w
+  vcvtph2ps zmm7, ymmword ptr [rsi + 128]                // w
   mov r15, qword ptr [r14 + 0]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm8, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm8, ymm8                                   // x_0
+  vcvtph2ps zmm8, ymmword ptr [r15 + 0]                  // x_0
   vmovdqa64 zmm9, zmm2                                   // bias
   vfmadd231ps zmm9, zmm3, zmm8                           // acc
   mov r15, qword ptr [r14 + 8]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm8, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm8, ymm8                                   // x_0
+  vcvtph2ps zmm8, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm9, zmm4, zmm8                           // acc
   vmovdqa64 zmm10, zmm2                                  // bias
   vfmadd231ps zmm10, zmm3, zmm8                          // acc
   mov r15, qword ptr [r14 + 16]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm8, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm8, ymm8                                   // x_0
+  vcvtph2ps zmm8, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm9, zmm5, zmm8                           // acc
   vfmadd231ps zmm10, zmm4, zmm8                          // acc
   vmovdqa64 zmm11, zmm2                                  // bias
   vfmadd231ps zmm11, zmm3, zmm8                          // acc
   mov r15, qword ptr [r14 + 24]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm8, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm8, ymm8                                   // x_0
+  vcvtph2ps zmm8, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm9, zmm6, zmm8                           // acc
   vfmadd231ps zmm10, zmm5, zmm8                          // acc
   vfmadd231ps zmm11, zmm4, zmm8                          // acc
@@ -210,8 +201,7 @@ L(pixels):
   vfmadd231ps zmm12, zmm3, zmm8                          // acc
   mov r15, qword ptr [r14 + 32]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm8, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm8, ymm8                                   // x_0
+  vcvtph2ps zmm8, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm9, zmm7, zmm8                           // acc
   vfmadd231ps zmm10, zmm6, zmm8                          // acc
   vfmadd231ps zmm11, zmm5, zmm8                          // acc
@@ -220,8 +210,7 @@ L(pixels):
   vfmadd231ps zmm13, zmm3, zmm8                          // acc
   mov r15, qword ptr [r14 + 40]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm8, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm8, ymm8                                   // x_0
+  vcvtph2ps zmm8, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm10, zmm7, zmm8                          // acc
   vfmadd231ps zmm11, zmm6, zmm8                          // acc
   vfmadd231ps zmm12, zmm5, zmm8                          // acc
@@ -230,8 +219,7 @@ L(pixels):
   vfmadd231ps zmm14, zmm3, zmm8                          // acc
   mov r15, qword ptr [r14 + 48]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm8, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm8, ymm8                                   // x_0
+  vcvtph2ps zmm8, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm11, zmm7, zmm8                          // acc
   vfmadd231ps zmm12, zmm6, zmm8                          // acc
   vfmadd231ps zmm13, zmm5, zmm8                          // acc
@@ -240,72 +228,58 @@ L(pixels):
   vfmadd231ps zmm15, zmm3, zmm8                          // acc
   mov r15, qword ptr [r14 + 56]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm3, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm3, ymm3                                   // x_0
+  vcvtph2ps zmm3, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm12, zmm7, zmm3                          // acc
   vfmadd231ps zmm13, zmm6, zmm3                          // acc
   vfmadd231ps zmm14, zmm5, zmm3                          // acc
   vfmadd231ps zmm15, zmm4, zmm3                          // acc
   mov r15, qword ptr [r14 + 64]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm3, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm3, ymm3                                   // x_0
+  vcvtph2ps zmm3, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm13, zmm7, zmm3                          // acc
   vfmadd231ps zmm14, zmm6, zmm3                          // acc
   vfmadd231ps zmm15, zmm5, zmm3                          // acc
   mov r15, qword ptr [r14 + 72]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm3, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm3, ymm3                                   // x_0
+  vcvtph2ps zmm3, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm14, zmm7, zmm3                          // acc
   vfmadd231ps zmm15, zmm6, zmm3                          // acc
   mov r15, qword ptr [r14 + 80]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm3, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm3, ymm3                                   // x_0
+  vcvtph2ps zmm3, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm15, zmm7, zmm3                          // acc
   mov r15, qword ptr [rdi + 8*6]                         // lhs_stride
   lea r14, [r14 + r15]                                   // line
-  vmovdqu32 ymm3, ymmword ptr [rsi + 160]                // w
-  vcvtph2ps zmm3, ymm3                                   // w
-  vmovdqu32 ymm4, ymmword ptr [rsi + 192]                // w
-  vcvtph2ps zmm4, ymm4                                   // w
-  vmovdqu32 ymm5, ymmword ptr [rsi + 224]                // w
-  vcvtph2ps zmm5, ymm5                                   // w
-  vmovdqu32 ymm6, ymmword ptr [rsi + 256]                // w
-  vcvtph2ps zmm6, ymm6                                   // w
-  vmovdqu32 ymm7, ymmword ptr [rsi + 288]                // w
-  vcvtph2ps zmm7, ymm7                                   // w
+  vcvtph2ps zmm3, ymmword ptr [rsi + 160]                // w
+  vcvtph2ps zmm4, ymmword ptr [rsi + 192]                // w
+  vcvtph2ps zmm5, ymmword ptr [rsi + 224]                // w
+  vcvtph2ps zmm6, ymmword ptr [rsi + 256]                // w
+  vcvtph2ps zmm7, ymmword ptr [rsi + 288]                // w
   mov r15, qword ptr [r14 + 0]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm8, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm8, ymm8                                   // x_0
+  vcvtph2ps zmm8, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm9, zmm3, zmm8                           // acc
   mov r15, qword ptr [r14 + 8]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm8, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm8, ymm8                                   // x_0
+  vcvtph2ps zmm8, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm9, zmm4, zmm8                           // acc
   vfmadd231ps zmm10, zmm3, zmm8                          // acc
   mov r15, qword ptr [r14 + 16]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm8, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm8, ymm8                                   // x_0
+  vcvtph2ps zmm8, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm9, zmm5, zmm8                           // acc
   vfmadd231ps zmm10, zmm4, zmm8                          // acc
   vfmadd231ps zmm11, zmm3, zmm8                          // acc
   mov r15, qword ptr [r14 + 24]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm8, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm8, ymm8                                   // x_0
+  vcvtph2ps zmm8, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm9, zmm6, zmm8                           // acc
   vfmadd231ps zmm10, zmm5, zmm8                          // acc
   vfmadd231ps zmm11, zmm4, zmm8                          // acc
   vfmadd231ps zmm12, zmm3, zmm8                          // acc
   mov r15, qword ptr [r14 + 32]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm8, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm8, ymm8                                   // x_0
+  vcvtph2ps zmm8, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm9, zmm7, zmm8                           // acc
   vfmadd231ps zmm10, zmm6, zmm8                          // acc
   vfmadd231ps zmm11, zmm5, zmm8                          // acc
@@ -313,8 +287,7 @@ L(pixels):
   vfmadd231ps zmm13, zmm3, zmm8                          // acc
   mov r15, qword ptr [r14 + 40]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm8, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm8, ymm8                                   // x_0
+  vcvtph2ps zmm8, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm10, zmm7, zmm8                          // acc
   vfmadd231ps zmm11, zmm6, zmm8                          // acc
   vfmadd231ps zmm12, zmm5, zmm8                          // acc
@@ -322,8 +295,7 @@ L(pixels):
   vfmadd231ps zmm14, zmm3, zmm8                          // acc
   mov r15, qword ptr [r14 + 48]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm8, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm8, ymm8                                   // x_0
+  vcvtph2ps zmm8, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm11, zmm7, zmm8                          // acc
   vfmadd231ps zmm12, zmm6, zmm8                          // acc
   vfmadd231ps zmm13, zmm5, zmm8                          // acc
@@ -331,72 +303,58 @@ L(pixels):
   vfmadd231ps zmm15, zmm3, zmm8                          // acc
   mov r15, qword ptr [r14 + 56]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm3, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm3, ymm3                                   // x_0
+  vcvtph2ps zmm3, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm12, zmm7, zmm3                          // acc
   vfmadd231ps zmm13, zmm6, zmm3                          // acc
   vfmadd231ps zmm14, zmm5, zmm3                          // acc
   vfmadd231ps zmm15, zmm4, zmm3                          // acc
   mov r15, qword ptr [r14 + 64]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm3, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm3, ymm3                                   // x_0
+  vcvtph2ps zmm3, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm13, zmm7, zmm3                          // acc
   vfmadd231ps zmm14, zmm6, zmm3                          // acc
   vfmadd231ps zmm15, zmm5, zmm3                          // acc
   mov r15, qword ptr [r14 + 72]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm3, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm3, ymm3                                   // x_0
+  vcvtph2ps zmm3, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm14, zmm7, zmm3                          // acc
   vfmadd231ps zmm15, zmm6, zmm3                          // acc
   mov r15, qword ptr [r14 + 80]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm3, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm3, ymm3                                   // x_0
+  vcvtph2ps zmm3, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm15, zmm7, zmm3                          // acc
   mov r15, qword ptr [rdi + 8*6]                         // lhs_stride
   lea r14, [r14 + r15]                                   // line
-  vmovdqu32 ymm3, ymmword ptr [rsi + 320]                // w
-  vcvtph2ps zmm3, ymm3                                   // w
-  vmovdqu32 ymm4, ymmword ptr [rsi + 352]                // w
-  vcvtph2ps zmm4, ymm4                                   // w
-  vmovdqu32 ymm5, ymmword ptr [rsi + 384]                // w
-  vcvtph2ps zmm5, ymm5                                   // w
-  vmovdqu32 ymm6, ymmword ptr [rsi + 416]                // w
-  vcvtph2ps zmm6, ymm6                                   // w
-  vmovdqu32 ymm7, ymmword ptr [rsi + 448]                // w
-  vcvtph2ps zmm7, ymm7                                   // w
+  vcvtph2ps zmm3, ymmword ptr [rsi + 320]                // w
+  vcvtph2ps zmm4, ymmword ptr [rsi + 352]                // w
+  vcvtph2ps zmm5, ymmword ptr [rsi + 384]                // w
+  vcvtph2ps zmm6, ymmword ptr [rsi + 416]                // w
+  vcvtph2ps zmm7, ymmword ptr [rsi + 448]                // w
   mov r15, qword ptr [r14 + 0]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm8, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm8, ymm8                                   // x_0
+  vcvtph2ps zmm8, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm9, zmm3, zmm8                           // acc
   mov r15, qword ptr [r14 + 8]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm8, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm8, ymm8                                   // x_0
+  vcvtph2ps zmm8, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm9, zmm4, zmm8                           // acc
   vfmadd231ps zmm10, zmm3, zmm8                          // acc
   mov r15, qword ptr [r14 + 16]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm8, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm8, ymm8                                   // x_0
+  vcvtph2ps zmm8, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm9, zmm5, zmm8                           // acc
   vfmadd231ps zmm10, zmm4, zmm8                          // acc
   vfmadd231ps zmm11, zmm3, zmm8                          // acc
   mov r15, qword ptr [r14 + 24]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm8, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm8, ymm8                                   // x_0
+  vcvtph2ps zmm8, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm9, zmm6, zmm8                           // acc
   vfmadd231ps zmm10, zmm5, zmm8                          // acc
   vfmadd231ps zmm11, zmm4, zmm8                          // acc
   vfmadd231ps zmm12, zmm3, zmm8                          // acc
   mov r15, qword ptr [r14 + 32]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm8, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm8, ymm8                                   // x_0
+  vcvtph2ps zmm8, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm9, zmm7, zmm8                           // acc
   vfmadd231ps zmm10, zmm6, zmm8                          // acc
   vfmadd231ps zmm11, zmm5, zmm8                          // acc
@@ -404,8 +362,7 @@ L(pixels):
   vfmadd231ps zmm13, zmm3, zmm8                          // acc
   mov r15, qword ptr [r14 + 40]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm8, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm8, ymm8                                   // x_0
+  vcvtph2ps zmm8, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm10, zmm7, zmm8                          // acc
   vfmadd231ps zmm11, zmm6, zmm8                          // acc
   vfmadd231ps zmm12, zmm5, zmm8                          // acc
@@ -413,8 +370,7 @@ L(pixels):
   vfmadd231ps zmm14, zmm3, zmm8                          // acc
   mov r15, qword ptr [r14 + 48]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm8, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm8, ymm8                                   // x_0
+  vcvtph2ps zmm8, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm11, zmm7, zmm8                          // acc
   vfmadd231ps zmm12, zmm6, zmm8                          // acc
   vfmadd231ps zmm13, zmm5, zmm8                          // acc
@@ -422,72 +378,58 @@ L(pixels):
   vfmadd231ps zmm15, zmm3, zmm8                          // acc
   mov r15, qword ptr [r14 + 56]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm3, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm3, ymm3                                   // x_0
+  vcvtph2ps zmm3, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm12, zmm7, zmm3                          // acc
   vfmadd231ps zmm13, zmm6, zmm3                          // acc
   vfmadd231ps zmm14, zmm5, zmm3                          // acc
   vfmadd231ps zmm15, zmm4, zmm3                          // acc
   mov r15, qword ptr [r14 + 64]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm3, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm3, ymm3                                   // x_0
+  vcvtph2ps zmm3, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm13, zmm7, zmm3                          // acc
   vfmadd231ps zmm14, zmm6, zmm3                          // acc
   vfmadd231ps zmm15, zmm5, zmm3                          // acc
   mov r15, qword ptr [r14 + 72]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm3, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm3, ymm3                                   // x_0
+  vcvtph2ps zmm3, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm14, zmm7, zmm3                          // acc
   vfmadd231ps zmm15, zmm6, zmm3                          // acc
   mov r15, qword ptr [r14 + 80]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm3, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm3, ymm3                                   // x_0
+  vcvtph2ps zmm3, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm15, zmm7, zmm3                          // acc
   mov r15, qword ptr [rdi + 8*6]                         // lhs_stride
   lea r14, [r14 + r15]                                   // line
-  vmovdqu32 ymm3, ymmword ptr [rsi + 480]                // w
-  vcvtph2ps zmm3, ymm3                                   // w
-  vmovdqu32 ymm4, ymmword ptr [rsi + 512]                // w
-  vcvtph2ps zmm4, ymm4                                   // w
-  vmovdqu32 ymm5, ymmword ptr [rsi + 544]                // w
-  vcvtph2ps zmm5, ymm5                                   // w
-  vmovdqu32 ymm6, ymmword ptr [rsi + 576]                // w
-  vcvtph2ps zmm6, ymm6                                   // w
-  vmovdqu32 ymm7, ymmword ptr [rsi + 608]                // w
-  vcvtph2ps zmm7, ymm7                                   // w
+  vcvtph2ps zmm3, ymmword ptr [rsi + 480]                // w
+  vcvtph2ps zmm4, ymmword ptr [rsi + 512]                // w
+  vcvtph2ps zmm5, ymmword ptr [rsi + 544]                // w
+  vcvtph2ps zmm6, ymmword ptr [rsi + 576]                // w
+  vcvtph2ps zmm7, ymmword ptr [rsi + 608]                // w
   mov r15, qword ptr [r14 + 0]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm8, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm8, ymm8                                   // x_0
+  vcvtph2ps zmm8, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm9, zmm3, zmm8                           // acc
   mov r15, qword ptr [r14 + 8]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm8, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm8, ymm8                                   // x_0
+  vcvtph2ps zmm8, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm9, zmm4, zmm8                           // acc
   vfmadd231ps zmm10, zmm3, zmm8                          // acc
   mov r15, qword ptr [r14 + 16]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm8, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm8, ymm8                                   // x_0
+  vcvtph2ps zmm8, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm9, zmm5, zmm8                           // acc
   vfmadd231ps zmm10, zmm4, zmm8                          // acc
   vfmadd231ps zmm11, zmm3, zmm8                          // acc
   mov r15, qword ptr [r14 + 24]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm8, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm8, ymm8                                   // x_0
+  vcvtph2ps zmm8, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm9, zmm6, zmm8                           // acc
   vfmadd231ps zmm10, zmm5, zmm8                          // acc
   vfmadd231ps zmm11, zmm4, zmm8                          // acc
   vfmadd231ps zmm12, zmm3, zmm8                          // acc
   mov r15, qword ptr [r14 + 32]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm8, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm8, ymm8                                   // x_0
+  vcvtph2ps zmm8, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm9, zmm7, zmm8                           // acc
   vfmadd231ps zmm10, zmm6, zmm8                          // acc
   vfmadd231ps zmm11, zmm5, zmm8                          // acc
@@ -495,8 +437,7 @@ L(pixels):
   vfmadd231ps zmm13, zmm3, zmm8                          // acc
   mov r15, qword ptr [r14 + 40]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm8, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm8, ymm8                                   // x_0
+  vcvtph2ps zmm8, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm10, zmm7, zmm8                          // acc
   vfmadd231ps zmm11, zmm6, zmm8                          // acc
   vfmadd231ps zmm12, zmm5, zmm8                          // acc
@@ -504,8 +445,7 @@ L(pixels):
   vfmadd231ps zmm14, zmm3, zmm8                          // acc
   mov r15, qword ptr [r14 + 48]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm8, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm8, ymm8                                   // x_0
+  vcvtph2ps zmm8, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm11, zmm7, zmm8                          // acc
   vfmadd231ps zmm12, zmm6, zmm8                          // acc
   vfmadd231ps zmm13, zmm5, zmm8                          // acc
@@ -513,72 +453,58 @@ L(pixels):
   vfmadd231ps zmm15, zmm3, zmm8                          // acc
   mov r15, qword ptr [r14 + 56]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm3, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm3, ymm3                                   // x_0
+  vcvtph2ps zmm3, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm12, zmm7, zmm3                          // acc
   vfmadd231ps zmm13, zmm6, zmm3                          // acc
   vfmadd231ps zmm14, zmm5, zmm3                          // acc
   vfmadd231ps zmm15, zmm4, zmm3                          // acc
   mov r15, qword ptr [r14 + 64]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm3, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm3, ymm3                                   // x_0
+  vcvtph2ps zmm3, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm13, zmm7, zmm3                          // acc
   vfmadd231ps zmm14, zmm6, zmm3                          // acc
   vfmadd231ps zmm15, zmm5, zmm3                          // acc
   mov r15, qword ptr [r14 + 72]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm3, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm3, ymm3                                   // x_0
+  vcvtph2ps zmm3, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm14, zmm7, zmm3                          // acc
   vfmadd231ps zmm15, zmm6, zmm3                          // acc
   mov r15, qword ptr [r14 + 80]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm3, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm3, ymm3                                   // x_0
+  vcvtph2ps zmm3, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm15, zmm7, zmm3                          // acc
   mov r15, qword ptr [rdi + 8*6]                         // lhs_stride
   lea r14, [r14 + r15]                                   // line
-  vmovdqu32 ymm3, ymmword ptr [rsi + 640]                // w
-  vcvtph2ps zmm3, ymm3                                   // w
-  vmovdqu32 ymm4, ymmword ptr [rsi + 672]                // w
-  vcvtph2ps zmm4, ymm4                                   // w
-  vmovdqu32 ymm5, ymmword ptr [rsi + 704]                // w
-  vcvtph2ps zmm5, ymm5                                   // w
-  vmovdqu32 ymm6, ymmword ptr [rsi + 736]                // w
-  vcvtph2ps zmm6, ymm6                                   // w
-  vmovdqu32 ymm7, ymmword ptr [rsi + 768]                // w
-  vcvtph2ps zmm7, ymm7                                   // w
+  vcvtph2ps zmm3, ymmword ptr [rsi + 640]                // w
+  vcvtph2ps zmm4, ymmword ptr [rsi + 672]                // w
+  vcvtph2ps zmm5, ymmword ptr [rsi + 704]                // w
+  vcvtph2ps zmm6, ymmword ptr [rsi + 736]                // w
+  vcvtph2ps zmm7, ymmword ptr [rsi + 768]                // w
   mov r15, qword ptr [r14 + 0]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm8, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm8, ymm8                                   // x_0
+  vcvtph2ps zmm8, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm9, zmm3, zmm8                           // acc
   mov r15, qword ptr [r14 + 8]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm8, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm8, ymm8                                   // x_0
+  vcvtph2ps zmm8, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm9, zmm4, zmm8                           // acc
   vfmadd231ps zmm10, zmm3, zmm8                          // acc
   mov r15, qword ptr [r14 + 16]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm8, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm8, ymm8                                   // x_0
+  vcvtph2ps zmm8, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm9, zmm5, zmm8                           // acc
   vfmadd231ps zmm10, zmm4, zmm8                          // acc
   vfmadd231ps zmm11, zmm3, zmm8                          // acc
   mov r15, qword ptr [r14 + 24]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm8, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm8, ymm8                                   // x_0
+  vcvtph2ps zmm8, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm9, zmm6, zmm8                           // acc
   vfmadd231ps zmm10, zmm5, zmm8                          // acc
   vfmadd231ps zmm11, zmm4, zmm8                          // acc
   vfmadd231ps zmm12, zmm3, zmm8                          // acc
   mov r15, qword ptr [r14 + 32]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm8, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm8, ymm8                                   // x_0
+  vcvtph2ps zmm8, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm9, zmm7, zmm8                           // acc
   vfmadd231ps zmm10, zmm6, zmm8                          // acc
   vfmadd231ps zmm11, zmm5, zmm8                          // acc
@@ -586,8 +512,7 @@ L(pixels):
   vfmadd231ps zmm13, zmm3, zmm8                          // acc
   mov r15, qword ptr [r14 + 40]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm8, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm8, ymm8                                   // x_0
+  vcvtph2ps zmm8, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm10, zmm7, zmm8                          // acc
   vfmadd231ps zmm11, zmm6, zmm8                          // acc
   vfmadd231ps zmm12, zmm5, zmm8                          // acc
@@ -595,8 +520,7 @@ L(pixels):
   vfmadd231ps zmm14, zmm3, zmm8                          // acc
   mov r15, qword ptr [r14 + 48]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm8, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm8, ymm8                                   // x_0
+  vcvtph2ps zmm8, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm11, zmm7, zmm8                          // acc
   vfmadd231ps zmm12, zmm6, zmm8                          // acc
   vfmadd231ps zmm13, zmm5, zmm8                          // acc
@@ -604,29 +528,25 @@ L(pixels):
   vfmadd231ps zmm15, zmm3, zmm8                          // acc
   mov r15, qword ptr [r14 + 56]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm3, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm3, ymm3                                   // x_0
+  vcvtph2ps zmm3, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm12, zmm7, zmm3                          // acc
   vfmadd231ps zmm13, zmm6, zmm3                          // acc
   vfmadd231ps zmm14, zmm5, zmm3                          // acc
   vfmadd231ps zmm15, zmm4, zmm3                          // acc
   mov r15, qword ptr [r14 + 64]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm3, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm3, ymm3                                   // x_0
+  vcvtph2ps zmm3, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm13, zmm7, zmm3                          // acc
   vfmadd231ps zmm14, zmm6, zmm3                          // acc
   vfmadd231ps zmm15, zmm5, zmm3                          // acc
   mov r15, qword ptr [r14 + 72]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm3, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm3, ymm3                                   // x_0
+  vcvtph2ps zmm3, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm14, zmm7, zmm3                          // acc
   vfmadd231ps zmm15, zmm6, zmm3                          // acc
   mov r14, qword ptr [r14 + 80]                          // pixel
   lea r14, [r14 + r10]                                   // at
-  vmovdqu32 ymm3, ymmword ptr [r14 + 0]                  // x_0
-  vcvtph2ps zmm3, ymm3                                   // x_0
+  vcvtph2ps zmm3, ymmword ptr [r14 + 0]                  // x_0
   vfmadd231ps zmm15, zmm7, zmm3                          // acc
   lea r13, [r9 + r13]                                    // dst
   vmaxps zmm3, zmm0, zmm9                                // out
@@ -696,10 +616,8 @@ L(tap_x):
   mov r14, qword ptr [r13 + 0]                           // pixel
   lea r14, [r14 + r10]                                   // at
   lea r13, [r13 + 8]
-  vmovdqu32 ymm4, ymmword ptr [rbp + 0]                  // w
-  vcvtph2ps zmm4, ymm4                                   // w
-  vmovdqu32 ymm5, ymmword ptr [r14 + 0]                  // x_0
-  vcvtph2ps zmm5, ymm5                                   // x_0
+  vcvtph2ps zmm4, ymmword ptr [rbp + 0]                  // w
+  vcvtph2ps zmm5, ymmword ptr [r14 + 0]                  // x_0
   vfmadd231ps zmm3, zmm4, zmm5                           // acc
   lea rbp, [rbp + 32]
   sub r12, 1                                             // next tap_x
@@ -751,8 +669,7 @@ L(tap_x_2):
   mov r14, qword ptr [r13 + 0]                           // pixel
   lea r14, [r14 + r10]                                   // at
   lea r13, [r13 + 8]
-  vmovdqu32 ymm4, ymmword ptr [rbp + 0]                  // w
-  vcvtph2ps zmm4, ymm4                                   // w
+  vcvtph2ps zmm4, ymmword ptr [rbp + 0]                  // w
   vmovdqu16 ymm5{k1}{z}, ymmword ptr [r14 + 0]           // x_0
   vcvtph2ps zmm5, ymm5                                   // x_0
   vfmadd231ps zmm3, zmm4, zmm5                           // acc

@@ -189,987 +189,767 @@ L(pixels):
   cmova r14, rbx
   mov r15, qword ptr [rdi + 8*5]                         // lhs
   lea r14, [r15 + r14]                                   // line
-  vmovdqu32 ymm4, ymmword ptr [rsi + 0]                  // w
-  vcvtph2ps zmm4, ymm4                                   // w
-  vmovdqu32 ymm5, ymmword ptr [r8 + 0]                   // w
-  vcvtph2ps zmm5, ymm5                                   // w
-  vmovdqu32 ymm6, ymmword ptr [rsi + 32]                 // w
-  vcvtph2ps zmm6, ymm6                                   // w
-  vmovdqu32 ymm7, ymmword ptr [r8 + 32]                  // w
-  vcvtph2ps zmm7, ymm7                                   // w
-  vmovdqu32 ymm8, ymmword ptr [rsi + 64]                 // w
-  vcvtph2ps zmm8, ymm8                                   // w
-  vmovdqu32 ymm9, ymmword ptr [r8 + 64]                  // w
-  vcvtph2ps zmm9, ymm9                                   // w
-  vmovdqu32 ymm10, ymmword ptr [rsi + 96]                // w
-  vcvtph2ps zmm10, ymm10                                 // w
-  vmovdqu32 ymm11, ymmword ptr [r8 + 96]                 // w
-  vcvtph2ps zmm11, ymm11                                 // w
-  vmovdqu32 ymm12, ymmword ptr [rsi + 128]               // w
-  vcvtph2ps zmm12, ymm12                                 // w
-  vmovdqu32 ymm13, ymmword ptr [r8 + 128]                // w
-  vcvtph2ps zmm13, ymm13                                 // w
+  vcvtph2ps zmm4, ymmword ptr [rsi + 0]                  // w
+  vcvtph2ps zmm5, ymmword ptr [r8 + 0]                   // w
+  vcvtph2ps zmm6, ymmword ptr [rsi + 32]                 // w
+  vcvtph2ps zmm7, ymmword ptr [r8 + 32]                  // w
+  vcvtph2ps zmm8, ymmword ptr [rsi + 64]                 // w
+  vcvtph2ps zmm9, ymmword ptr [r8 + 64]                  // w
+  vcvtph2ps zmm10, ymmword ptr [rsi + 96]                // w
+  vcvtph2ps zmm11, ymmword ptr [r8 + 96]                 // w
+  vcvtph2ps zmm12, ymmword ptr [rsi + 128]               // w
+  vcvtph2ps zmm13, ymmword ptr [r8 + 128]                // w
   mov r15, qword ptr [r14 + 0]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm14, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm14, ymm14                                 // x_0
+  vcvtph2ps zmm14, ymmword ptr [r15 + 0]                 // x_0
   vmovdqa64 zmm15, zmm2                                  // bias
   vfmadd231ps zmm15, zmm4, zmm14                         // acc
-  vmovdqu32 ymm14, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm14, ymm14                                 // x_1
+  vcvtph2ps zmm14, ymmword ptr [r15 + 32]                // x_1
   vmovdqa64 zmm16, zmm3                                  // bias
   vfmadd231ps zmm16, zmm5, zmm14                         // acc
   mov r15, qword ptr [r14 + 8]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm14, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm14, ymm14                                 // x_0
+  vcvtph2ps zmm14, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm15, zmm6, zmm14                         // acc
-  vmovdqu32 ymm14, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm14, ymm14                                 // x_1
+  vcvtph2ps zmm14, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm16, zmm7, zmm14                         // acc
   mov r15, qword ptr [r14 + 16]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm14, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm14, ymm14                                 // x_0
+  vcvtph2ps zmm14, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm15, zmm8, zmm14                         // acc
   vmovdqa64 zmm17, zmm2                                  // bias
   vfmadd231ps zmm17, zmm4, zmm14                         // acc
-  vmovdqu32 ymm14, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm14, ymm14                                 // x_1
+  vcvtph2ps zmm14, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm16, zmm9, zmm14                         // acc
   vmovdqa64 zmm18, zmm3                                  // bias
   vfmadd231ps zmm18, zmm5, zmm14                         // acc
   mov r15, qword ptr [r14 + 24]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm14, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm14, ymm14                                 // x_0
+  vcvtph2ps zmm14, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm15, zmm10, zmm14                        // acc
   vfmadd231ps zmm17, zmm6, zmm14                         // acc
-  vmovdqu32 ymm14, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm14, ymm14                                 // x_1
+  vcvtph2ps zmm14, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm16, zmm11, zmm14                        // acc
   vfmadd231ps zmm18, zmm7, zmm14                         // acc
   mov r15, qword ptr [r14 + 32]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm14, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm14, ymm14                                 // x_0
+  vcvtph2ps zmm14, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm15, zmm12, zmm14                        // acc
   vfmadd231ps zmm17, zmm8, zmm14                         // acc
   vmovdqa64 zmm19, zmm2                                  // bias
   vfmadd231ps zmm19, zmm4, zmm14                         // acc
-  vmovdqu32 ymm14, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm14, ymm14                                 // x_1
+  vcvtph2ps zmm14, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm16, zmm13, zmm14                        // acc
   vfmadd231ps zmm18, zmm9, zmm14                         // acc
   vmovdqa64 zmm20, zmm3                                  // bias
   vfmadd231ps zmm20, zmm5, zmm14                         // acc
   mov r15, qword ptr [r14 + 40]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm14, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm14, ymm14                                 // x_0
+  vcvtph2ps zmm14, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm17, zmm10, zmm14                        // acc
   vfmadd231ps zmm19, zmm6, zmm14                         // acc
-  vmovdqu32 ymm14, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm14, ymm14                                 // x_1
+  vcvtph2ps zmm14, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm18, zmm11, zmm14                        // acc
   vfmadd231ps zmm20, zmm7, zmm14                         // acc
   mov r15, qword ptr [r14 + 48]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm14, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm14, ymm14                                 // x_0
+  vcvtph2ps zmm14, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm17, zmm12, zmm14                        // acc
   vfmadd231ps zmm19, zmm8, zmm14                         // acc
   vmovdqa64 zmm21, zmm2                                  // bias
   vfmadd231ps zmm21, zmm4, zmm14                         // acc
-  vmovdqu32 ymm14, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm14, ymm14                                 // x_1
+  vcvtph2ps zmm14, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm18, zmm13, zmm14                        // acc
   vfmadd231ps zmm20, zmm9, zmm14                         // acc
   vmovdqa64 zmm22, zmm3                                  // bias
   vfmadd231ps zmm22, zmm5, zmm14                         // acc
   mov r15, qword ptr [r14 + 56]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm14, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm14, ymm14                                 // x_0
+  vcvtph2ps zmm14, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm19, zmm10, zmm14                        // acc
   vfmadd231ps zmm21, zmm6, zmm14                         // acc
-  vmovdqu32 ymm14, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm14, ymm14                                 // x_1
+  vcvtph2ps zmm14, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm20, zmm11, zmm14                        // acc
   vfmadd231ps zmm22, zmm7, zmm14                         // acc
   mov r15, qword ptr [r14 + 64]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm14, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm14, ymm14                                 // x_0
+  vcvtph2ps zmm14, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm19, zmm12, zmm14                        // acc
   vfmadd231ps zmm21, zmm8, zmm14                         // acc
   vmovdqa64 zmm23, zmm2                                  // bias
   vfmadd231ps zmm23, zmm4, zmm14                         // acc
-  vmovdqu32 ymm14, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm14, ymm14                                 // x_1
+  vcvtph2ps zmm14, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm20, zmm13, zmm14                        // acc
   vfmadd231ps zmm22, zmm9, zmm14                         // acc
   vmovdqa64 zmm24, zmm3                                  // bias
   vfmadd231ps zmm24, zmm5, zmm14                         // acc
   mov r15, qword ptr [r14 + 72]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm14, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm14, ymm14                                 // x_0
+  vcvtph2ps zmm14, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm21, zmm10, zmm14                        // acc
   vfmadd231ps zmm23, zmm6, zmm14                         // acc
-  vmovdqu32 ymm14, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm14, ymm14                                 // x_1
+  vcvtph2ps zmm14, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm22, zmm11, zmm14                        // acc
   vfmadd231ps zmm24, zmm7, zmm14                         // acc
   mov r15, qword ptr [r14 + 80]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm14, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm14, ymm14                                 // x_0
+  vcvtph2ps zmm14, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm21, zmm12, zmm14                        // acc
   vfmadd231ps zmm23, zmm8, zmm14                         // acc
   vmovdqa64 zmm25, zmm2                                  // bias
   vfmadd231ps zmm25, zmm4, zmm14                         // acc
-  vmovdqu32 ymm14, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm14, ymm14                                 // x_1
+  vcvtph2ps zmm14, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm22, zmm13, zmm14                        // acc
   vfmadd231ps zmm24, zmm9, zmm14                         // acc
   vmovdqa64 zmm26, zmm3                                  // bias
   vfmadd231ps zmm26, zmm5, zmm14                         // acc
   mov r15, qword ptr [r14 + 88]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm14, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm14, ymm14                                 // x_0
+  vcvtph2ps zmm14, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm23, zmm10, zmm14                        // acc
   vfmadd231ps zmm25, zmm6, zmm14                         // acc
-  vmovdqu32 ymm14, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm14, ymm14                                 // x_1
+  vcvtph2ps zmm14, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm24, zmm11, zmm14                        // acc
   vfmadd231ps zmm26, zmm7, zmm14                         // acc
   mov r15, qword ptr [r14 + 96]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm14, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm14, ymm14                                 // x_0
+  vcvtph2ps zmm14, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm23, zmm12, zmm14                        // acc
   vfmadd231ps zmm25, zmm8, zmm14                         // acc
   vmovdqa64 zmm27, zmm2                                  // bias
   vfmadd231ps zmm27, zmm4, zmm14                         // acc
-  vmovdqu32 ymm4, ymmword ptr [r15 + 32]                 // x_1
-  vcvtph2ps zmm4, ymm4                                   // x_1
+  vcvtph2ps zmm4, ymmword ptr [r15 + 32]                 // x_1
   vfmadd231ps zmm24, zmm13, zmm4                         // acc
   vfmadd231ps zmm26, zmm9, zmm4                          // acc
   vmovdqa64 zmm14, zmm3                                  // bias
   vfmadd231ps zmm14, zmm5, zmm4                          // acc
   mov r15, qword ptr [r14 + 104]                         // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm4, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm4, ymm4                                   // x_0
+  vcvtph2ps zmm4, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm25, zmm10, zmm4                         // acc
   vfmadd231ps zmm27, zmm6, zmm4                          // acc
-  vmovdqu32 ymm4, ymmword ptr [r15 + 32]                 // x_1
-  vcvtph2ps zmm4, ymm4                                   // x_1
+  vcvtph2ps zmm4, ymmword ptr [r15 + 32]                 // x_1
   vfmadd231ps zmm26, zmm11, zmm4                         // acc
   vfmadd231ps zmm14, zmm7, zmm4                          // acc
   mov r15, qword ptr [r14 + 112]                         // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm4, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm4, ymm4                                   // x_0
+  vcvtph2ps zmm4, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm25, zmm12, zmm4                         // acc
   vfmadd231ps zmm27, zmm8, zmm4                          // acc
-  vmovdqu32 ymm4, ymmword ptr [r15 + 32]                 // x_1
-  vcvtph2ps zmm4, ymm4                                   // x_1
+  vcvtph2ps zmm4, ymmword ptr [r15 + 32]                 // x_1
   vfmadd231ps zmm26, zmm13, zmm4                         // acc
   vfmadd231ps zmm14, zmm9, zmm4                          // acc
   mov r15, qword ptr [r14 + 120]                         // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm4, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm4, ymm4                                   // x_0
+  vcvtph2ps zmm4, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm27, zmm10, zmm4                         // acc
-  vmovdqu32 ymm4, ymmword ptr [r15 + 32]                 // x_1
-  vcvtph2ps zmm4, ymm4                                   // x_1
+  vcvtph2ps zmm4, ymmword ptr [r15 + 32]                 // x_1
   vfmadd231ps zmm14, zmm11, zmm4                         // acc
   mov r15, qword ptr [r14 + 128]                         // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm4, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm4, ymm4                                   // x_0
+  vcvtph2ps zmm4, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm27, zmm12, zmm4                         // acc
-  vmovdqu32 ymm4, ymmword ptr [r15 + 32]                 // x_1
-  vcvtph2ps zmm4, ymm4                                   // x_1
+  vcvtph2ps zmm4, ymmword ptr [r15 + 32]                 // x_1
   vfmadd231ps zmm14, zmm13, zmm4                         // acc
   mov r15, qword ptr [rdi + 8*6]                         // lhs_stride
   lea r14, [r14 + r15]                                   // line
-  vmovdqu32 ymm4, ymmword ptr [rsi + 160]                // w
-  vcvtph2ps zmm4, ymm4                                   // w
-  vmovdqu32 ymm5, ymmword ptr [r8 + 160]                 // w
-  vcvtph2ps zmm5, ymm5                                   // w
-  vmovdqu32 ymm6, ymmword ptr [rsi + 192]                // w
-  vcvtph2ps zmm6, ymm6                                   // w
-  vmovdqu32 ymm7, ymmword ptr [r8 + 192]                 // w
-  vcvtph2ps zmm7, ymm7                                   // w
-  vmovdqu32 ymm8, ymmword ptr [rsi + 224]                // w
-  vcvtph2ps zmm8, ymm8                                   // w
-  vmovdqu32 ymm9, ymmword ptr [r8 + 224]                 // w
-  vcvtph2ps zmm9, ymm9                                   // w
-  vmovdqu32 ymm10, ymmword ptr [rsi + 256]               // w
-  vcvtph2ps zmm10, ymm10                                 // w
-  vmovdqu32 ymm11, ymmword ptr [r8 + 256]                // w
-  vcvtph2ps zmm11, ymm11                                 // w
-  vmovdqu32 ymm12, ymmword ptr [rsi + 288]               // w
-  vcvtph2ps zmm12, ymm12                                 // w
-  vmovdqu32 ymm13, ymmword ptr [r8 + 288]                // w
-  vcvtph2ps zmm13, ymm13                                 // w
+  vcvtph2ps zmm4, ymmword ptr [rsi + 160]                // w
+  vcvtph2ps zmm5, ymmword ptr [r8 + 160]                 // w
+  vcvtph2ps zmm6, ymmword ptr [rsi + 192]                // w
+  vcvtph2ps zmm7, ymmword ptr [r8 + 192]                 // w
+  vcvtph2ps zmm8, ymmword ptr [rsi + 224]                // w
+  vcvtph2ps zmm9, ymmword ptr [r8 + 224]                 // w
+  vcvtph2ps zmm10, ymmword ptr [rsi + 256]               // w
+  vcvtph2ps zmm11, ymmword ptr [r8 + 256]                // w
+  vcvtph2ps zmm12, ymmword ptr [rsi + 288]               // w
+  vcvtph2ps zmm13, ymmword ptr [r8 + 288]                // w
   mov r15, qword ptr [r14 + 0]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm15, zmm4, zmm28                         // acc
-  vmovdqu32 ymm28, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm28, ymm28                                 // x_1
+  vcvtph2ps zmm28, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm16, zmm5, zmm28                         // acc
   mov r15, qword ptr [r14 + 8]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm15, zmm6, zmm28                         // acc
-  vmovdqu32 ymm28, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm28, ymm28                                 // x_1
+  vcvtph2ps zmm28, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm16, zmm7, zmm28                         // acc
   mov r15, qword ptr [r14 + 16]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm15, zmm8, zmm28                         // acc
   vfmadd231ps zmm17, zmm4, zmm28                         // acc
-  vmovdqu32 ymm28, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm28, ymm28                                 // x_1
+  vcvtph2ps zmm28, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm16, zmm9, zmm28                         // acc
   vfmadd231ps zmm18, zmm5, zmm28                         // acc
   mov r15, qword ptr [r14 + 24]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm15, zmm10, zmm28                        // acc
   vfmadd231ps zmm17, zmm6, zmm28                         // acc
-  vmovdqu32 ymm28, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm28, ymm28                                 // x_1
+  vcvtph2ps zmm28, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm16, zmm11, zmm28                        // acc
   vfmadd231ps zmm18, zmm7, zmm28                         // acc
   mov r15, qword ptr [r14 + 32]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm15, zmm12, zmm28                        // acc
   vfmadd231ps zmm17, zmm8, zmm28                         // acc
   vfmadd231ps zmm19, zmm4, zmm28                         // acc
-  vmovdqu32 ymm28, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm28, ymm28                                 // x_1
+  vcvtph2ps zmm28, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm16, zmm13, zmm28                        // acc
   vfmadd231ps zmm18, zmm9, zmm28                         // acc
   vfmadd231ps zmm20, zmm5, zmm28                         // acc
   mov r15, qword ptr [r14 + 40]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm17, zmm10, zmm28                        // acc
   vfmadd231ps zmm19, zmm6, zmm28                         // acc
-  vmovdqu32 ymm28, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm28, ymm28                                 // x_1
+  vcvtph2ps zmm28, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm18, zmm11, zmm28                        // acc
   vfmadd231ps zmm20, zmm7, zmm28                         // acc
   mov r15, qword ptr [r14 + 48]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm17, zmm12, zmm28                        // acc
   vfmadd231ps zmm19, zmm8, zmm28                         // acc
   vfmadd231ps zmm21, zmm4, zmm28                         // acc
-  vmovdqu32 ymm28, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm28, ymm28                                 // x_1
+  vcvtph2ps zmm28, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm18, zmm13, zmm28                        // acc
   vfmadd231ps zmm20, zmm9, zmm28                         // acc
   vfmadd231ps zmm22, zmm5, zmm28                         // acc
   mov r15, qword ptr [r14 + 56]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm19, zmm10, zmm28                        // acc
   vfmadd231ps zmm21, zmm6, zmm28                         // acc
-  vmovdqu32 ymm28, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm28, ymm28                                 // x_1
+  vcvtph2ps zmm28, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm20, zmm11, zmm28                        // acc
   vfmadd231ps zmm22, zmm7, zmm28                         // acc
   mov r15, qword ptr [r14 + 64]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm19, zmm12, zmm28                        // acc
   vfmadd231ps zmm21, zmm8, zmm28                         // acc
   vfmadd231ps zmm23, zmm4, zmm28                         // acc
-  vmovdqu32 ymm28, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm28, ymm28                                 // x_1
+  vcvtph2ps zmm28, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm20, zmm13, zmm28                        // acc
   vfmadd231ps zmm22, zmm9, zmm28                         // acc
   vfmadd231ps zmm24, zmm5, zmm28                         // acc
   mov r15, qword ptr [r14 + 72]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm21, zmm10, zmm28                        // acc
   vfmadd231ps zmm23, zmm6, zmm28                         // acc
-  vmovdqu32 ymm28, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm28, ymm28                                 // x_1
+  vcvtph2ps zmm28, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm22, zmm11, zmm28                        // acc
   vfmadd231ps zmm24, zmm7, zmm28                         // acc
   mov r15, qword ptr [r14 + 80]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm21, zmm12, zmm28                        // acc
   vfmadd231ps zmm23, zmm8, zmm28                         // acc
   vfmadd231ps zmm25, zmm4, zmm28                         // acc
-  vmovdqu32 ymm28, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm28, ymm28                                 // x_1
+  vcvtph2ps zmm28, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm22, zmm13, zmm28                        // acc
   vfmadd231ps zmm24, zmm9, zmm28                         // acc
   vfmadd231ps zmm26, zmm5, zmm28                         // acc
   mov r15, qword ptr [r14 + 88]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm23, zmm10, zmm28                        // acc
   vfmadd231ps zmm25, zmm6, zmm28                         // acc
-  vmovdqu32 ymm28, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm28, ymm28                                 // x_1
+  vcvtph2ps zmm28, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm24, zmm11, zmm28                        // acc
   vfmadd231ps zmm26, zmm7, zmm28                         // acc
   mov r15, qword ptr [r14 + 96]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm23, zmm12, zmm28                        // acc
   vfmadd231ps zmm25, zmm8, zmm28                         // acc
   vfmadd231ps zmm27, zmm4, zmm28                         // acc
-  vmovdqu32 ymm4, ymmword ptr [r15 + 32]                 // x_1
-  vcvtph2ps zmm4, ymm4                                   // x_1
+  vcvtph2ps zmm4, ymmword ptr [r15 + 32]                 // x_1
   vfmadd231ps zmm24, zmm13, zmm4                         // acc
   vfmadd231ps zmm26, zmm9, zmm4                          // acc
   vfmadd231ps zmm14, zmm5, zmm4                          // acc
   mov r15, qword ptr [r14 + 104]                         // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm4, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm4, ymm4                                   // x_0
+  vcvtph2ps zmm4, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm25, zmm10, zmm4                         // acc
   vfmadd231ps zmm27, zmm6, zmm4                          // acc
-  vmovdqu32 ymm4, ymmword ptr [r15 + 32]                 // x_1
-  vcvtph2ps zmm4, ymm4                                   // x_1
+  vcvtph2ps zmm4, ymmword ptr [r15 + 32]                 // x_1
   vfmadd231ps zmm26, zmm11, zmm4                         // acc
   vfmadd231ps zmm14, zmm7, zmm4                          // acc
   mov r15, qword ptr [r14 + 112]                         // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm4, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm4, ymm4                                   // x_0
+  vcvtph2ps zmm4, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm25, zmm12, zmm4                         // acc
   vfmadd231ps zmm27, zmm8, zmm4                          // acc
-  vmovdqu32 ymm4, ymmword ptr [r15 + 32]                 // x_1
-  vcvtph2ps zmm4, ymm4                                   // x_1
+  vcvtph2ps zmm4, ymmword ptr [r15 + 32]                 // x_1
   vfmadd231ps zmm26, zmm13, zmm4                         // acc
   vfmadd231ps zmm14, zmm9, zmm4                          // acc
   mov r15, qword ptr [r14 + 120]                         // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm4, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm4, ymm4                                   // x_0
+  vcvtph2ps zmm4, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm27, zmm10, zmm4                         // acc
-  vmovdqu32 ymm4, ymmword ptr [r15 + 32]                 // x_1
-  vcvtph2ps zmm4, ymm4                                   // x_1
+  vcvtph2ps zmm4, ymmword ptr [r15 + 32]                 // x_1
   vfmadd231ps zmm14, zmm11, zmm4                         // acc
   mov r15, qword ptr [r14 + 128]                         // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm4, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm4, ymm4                                   // x_0
+  vcvtph2ps zmm4, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm27, zmm12, zmm4                         // acc
-  vmovdqu32 ymm4, ymmword ptr [r15 + 32]                 // x_1
-  vcvtph2ps zmm4, ymm4                                   // x_1
+  vcvtph2ps zmm4, ymmword ptr [r15 + 32]                 // x_1
   vfmadd231ps zmm14, zmm13, zmm4                         // acc
   mov r15, qword ptr [rdi + 8*6]                         // lhs_stride
   lea r14, [r14 + r15]                                   // line
-  vmovdqu32 ymm4, ymmword ptr [rsi + 320]                // w
-  vcvtph2ps zmm4, ymm4                                   // w
-  vmovdqu32 ymm5, ymmword ptr [r8 + 320]                 // w
-  vcvtph2ps zmm5, ymm5                                   // w
-  vmovdqu32 ymm6, ymmword ptr [rsi + 352]                // w
-  vcvtph2ps zmm6, ymm6                                   // w
-  vmovdqu32 ymm7, ymmword ptr [r8 + 352]                 // w
-  vcvtph2ps zmm7, ymm7                                   // w
-  vmovdqu32 ymm8, ymmword ptr [rsi + 384]                // w
-  vcvtph2ps zmm8, ymm8                                   // w
-  vmovdqu32 ymm9, ymmword ptr [r8 + 384]                 // w
-  vcvtph2ps zmm9, ymm9                                   // w
-  vmovdqu32 ymm10, ymmword ptr [rsi + 416]               // w
-  vcvtph2ps zmm10, ymm10                                 // w
-  vmovdqu32 ymm11, ymmword ptr [r8 + 416]                // w
-  vcvtph2ps zmm11, ymm11                                 // w
-  vmovdqu32 ymm12, ymmword ptr [rsi + 448]               // w
-  vcvtph2ps zmm12, ymm12                                 // w
-  vmovdqu32 ymm13, ymmword ptr [r8 + 448]                // w
-  vcvtph2ps zmm13, ymm13                                 // w
+  vcvtph2ps zmm4, ymmword ptr [rsi + 320]                // w
+  vcvtph2ps zmm5, ymmword ptr [r8 + 320]                 // w
+  vcvtph2ps zmm6, ymmword ptr [rsi + 352]                // w
+  vcvtph2ps zmm7, ymmword ptr [r8 + 352]                 // w
+  vcvtph2ps zmm8, ymmword ptr [rsi + 384]                // w
+  vcvtph2ps zmm9, ymmword ptr [r8 + 384]                 // w
+  vcvtph2ps zmm10, ymmword ptr [rsi + 416]               // w
+  vcvtph2ps zmm11, ymmword ptr [r8 + 416]                // w
+  vcvtph2ps zmm12, ymmword ptr [rsi + 448]               // w
+  vcvtph2ps zmm13, ymmword ptr [r8 + 448]                // w
   mov r15, qword ptr [r14 + 0]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm15, zmm4, zmm28                         // acc
-  vmovdqu32 ymm28, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm28, ymm28                                 // x_1
+  vcvtph2ps zmm28, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm16, zmm5, zmm28                         // acc
   mov r15, qword ptr [r14 + 8]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm15, zmm6, zmm28                         // acc
-  vmovdqu32 ymm28, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm28, ymm28                                 // x_1
+  vcvtph2ps zmm28, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm16, zmm7, zmm28                         // acc
   mov r15, qword ptr [r14 + 16]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm15, zmm8, zmm28                         // acc
   vfmadd231ps zmm17, zmm4, zmm28                         // acc
-  vmovdqu32 ymm28, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm28, ymm28                                 // x_1
+  vcvtph2ps zmm28, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm16, zmm9, zmm28                         // acc
   vfmadd231ps zmm18, zmm5, zmm28                         // acc
   mov r15, qword ptr [r14 + 24]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm15, zmm10, zmm28                        // acc
   vfmadd231ps zmm17, zmm6, zmm28                         // acc
-  vmovdqu32 ymm28, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm28, ymm28                                 // x_1
+  vcvtph2ps zmm28, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm16, zmm11, zmm28                        // acc
   vfmadd231ps zmm18, zmm7, zmm28                         // acc
   mov r15, qword ptr [r14 + 32]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm15, zmm12, zmm28                        // acc
   vfmadd231ps zmm17, zmm8, zmm28                         // acc
   vfmadd231ps zmm19, zmm4, zmm28                         // acc
-  vmovdqu32 ymm28, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm28, ymm28                                 // x_1
+  vcvtph2ps zmm28, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm16, zmm13, zmm28                        // acc
   vfmadd231ps zmm18, zmm9, zmm28                         // acc
   vfmadd231ps zmm20, zmm5, zmm28                         // acc
   mov r15, qword ptr [r14 + 40]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm17, zmm10, zmm28                        // acc
   vfmadd231ps zmm19, zmm6, zmm28                         // acc
-  vmovdqu32 ymm28, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm28, ymm28                                 // x_1
+  vcvtph2ps zmm28, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm18, zmm11, zmm28                        // acc
   vfmadd231ps zmm20, zmm7, zmm28                         // acc
   mov r15, qword ptr [r14 + 48]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm17, zmm12, zmm28                        // acc
   vfmadd231ps zmm19, zmm8, zmm28                         // acc
   vfmadd231ps zmm21, zmm4, zmm28                         // acc
-  vmovdqu32 ymm28, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm28, ymm28                                 // x_1
+  vcvtph2ps zmm28, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm18, zmm13, zmm28                        // acc
   vfmadd231ps zmm20, zmm9, zmm28                         // acc
   vfmadd231ps zmm22, zmm5, zmm28                         // acc
   mov r15, qword ptr [r14 + 56]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm19, zmm10, zmm28                        // acc
   vfmadd231ps zmm21, zmm6, zmm28                         // acc
-  vmovdqu32 ymm28, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm28, ymm28                                 // x_1
+  vcvtph2ps zmm28, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm20, zmm11, zmm28                        // acc
   vfmadd231ps zmm22, zmm7, zmm28                         // acc
   mov r15, qword ptr [r14 + 64]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm19, zmm12, zmm28                        // acc
   vfmadd231ps zmm21, zmm8, zmm28                         // acc
   vfmadd231ps zmm23, zmm4, zmm28                         // acc
-  vmovdqu32 ymm28, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm28, ymm28                                 // x_1
+  vcvtph2ps zmm28, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm20, zmm13, zmm28                        // acc
   vfmadd231ps zmm22, zmm9, zmm28                         // acc
   vfmadd231ps zmm24, zmm5, zmm28                         // acc
   mov r15, qword ptr [r14 + 72]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm21, zmm10, zmm28                        // acc
   vfmadd231ps zmm23, zmm6, zmm28                         // acc
-  vmovdqu32 ymm28, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm28, ymm28                                 // x_1
+  vcvtph2ps zmm28, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm22, zmm11, zmm28                        // acc
   vfmadd231ps zmm24, zmm7, zmm28                         // acc
   mov r15, qword ptr [r14 + 80]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm21, zmm12, zmm28                        // acc
   vfmadd231ps zmm23, zmm8, zmm28                         // acc
   vfmadd231ps zmm25, zmm4, zmm28                         // acc
-  vmovdqu32 ymm28, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm28, ymm28                                 // x_1
+  vcvtph2ps zmm28, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm22, zmm13, zmm28                        // acc
   vfmadd231ps zmm24, zmm9, zmm28                         // acc
   vfmadd231ps zmm26, zmm5, zmm28                         // acc
   mov r15, qword ptr [r14 + 88]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm23, zmm10, zmm28                        // acc
   vfmadd231ps zmm25, zmm6, zmm28                         // acc
-  vmovdqu32 ymm28, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm28, ymm28                                 // x_1
+  vcvtph2ps zmm28, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm24, zmm11, zmm28                        // acc
   vfmadd231ps zmm26, zmm7, zmm28                         // acc
   mov r15, qword ptr [r14 + 96]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm23, zmm12, zmm28                        // acc
   vfmadd231ps zmm25, zmm8, zmm28                         // acc
   vfmadd231ps zmm27, zmm4, zmm28                         // acc
-  vmovdqu32 ymm4, ymmword ptr [r15 + 32]                 // x_1
-  vcvtph2ps zmm4, ymm4                                   // x_1
+  vcvtph2ps zmm4, ymmword ptr [r15 + 32]                 // x_1
   vfmadd231ps zmm24, zmm13, zmm4                         // acc
   vfmadd231ps zmm26, zmm9, zmm4                          // acc
   vfmadd231ps zmm14, zmm5, zmm4                          // acc
   mov r15, qword ptr [r14 + 104]                         // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm4, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm4, ymm4                                   // x_0
+  vcvtph2ps zmm4, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm25, zmm10, zmm4                         // acc
   vfmadd231ps zmm27, zmm6, zmm4                          // acc
-  vmovdqu32 ymm4, ymmword ptr [r15 + 32]                 // x_1
-  vcvtph2ps zmm4, ymm4                                   // x_1
+  vcvtph2ps zmm4, ymmword ptr [r15 + 32]                 // x_1
   vfmadd231ps zmm26, zmm11, zmm4                         // acc
   vfmadd231ps zmm14, zmm7, zmm4                          // acc
   mov r15, qword ptr [r14 + 112]                         // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm4, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm4, ymm4                                   // x_0
+  vcvtph2ps zmm4, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm25, zmm12, zmm4                         // acc
   vfmadd231ps zmm27, zmm8, zmm4                          // acc
-  vmovdqu32 ymm4, ymmword ptr [r15 + 32]                 // x_1
-  vcvtph2ps zmm4, ymm4                                   // x_1
+  vcvtph2ps zmm4, ymmword ptr [r15 + 32]                 // x_1
   vfmadd231ps zmm26, zmm13, zmm4                         // acc
   vfmadd231ps zmm14, zmm9, zmm4                          // acc
   mov r15, qword ptr [r14 + 120]                         // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm4, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm4, ymm4                                   // x_0
+  vcvtph2ps zmm4, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm27, zmm10, zmm4                         // acc
-  vmovdqu32 ymm4, ymmword ptr [r15 + 32]                 // x_1
-  vcvtph2ps zmm4, ymm4                                   // x_1
+  vcvtph2ps zmm4, ymmword ptr [r15 + 32]                 // x_1
   vfmadd231ps zmm14, zmm11, zmm4                         // acc
   mov r15, qword ptr [r14 + 128]                         // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm4, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm4, ymm4                                   // x_0
+  vcvtph2ps zmm4, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm27, zmm12, zmm4                         // acc
-  vmovdqu32 ymm4, ymmword ptr [r15 + 32]                 // x_1
-  vcvtph2ps zmm4, ymm4                                   // x_1
+  vcvtph2ps zmm4, ymmword ptr [r15 + 32]                 // x_1
   vfmadd231ps zmm14, zmm13, zmm4                         // acc
   mov r15, qword ptr [rdi + 8*6]                         // lhs_stride
   lea r14, [r14 + r15]                                   // line
-  vmovdqu32 ymm4, ymmword ptr [rsi + 480]                // w
-  vcvtph2ps zmm4, ymm4                                   // w
-  vmovdqu32 ymm5, ymmword ptr [r8 + 480]                 // w
-  vcvtph2ps zmm5, ymm5                                   // w
-  vmovdqu32 ymm6, ymmword ptr [rsi + 512]                // w
-  vcvtph2ps zmm6, ymm6                                   // w
-  vmovdqu32 ymm7, ymmword ptr [r8 + 512]                 // w
-  vcvtph2ps zmm7, ymm7                                   // w
-  vmovdqu32 ymm8, ymmword ptr [rsi + 544]                // w
-  vcvtph2ps zmm8, ymm8                                   // w
-  vmovdqu32 ymm9, ymmword ptr [r8 + 544]                 // w
-  vcvtph2ps zmm9, ymm9                                   // w
-  vmovdqu32 ymm10, ymmword ptr [rsi + 576]               // w
-  vcvtph2ps zmm10, ymm10                                 // w
-  vmovdqu32 ymm11, ymmword ptr [r8 + 576]                // w
-  vcvtph2ps zmm11, ymm11                                 // w
-  vmovdqu32 ymm12, ymmword ptr [rsi + 608]               // w
-  vcvtph2ps zmm12, ymm12                                 // w
-  vmovdqu32 ymm13, ymmword ptr [r8 + 608]                // w
-  vcvtph2ps zmm13, ymm13                                 // w
+  vcvtph2ps zmm4, ymmword ptr [rsi + 480]                // w
+  vcvtph2ps zmm5, ymmword ptr [r8 + 480]                 // w
+  vcvtph2ps zmm6, ymmword ptr [rsi + 512]                // w
+  vcvtph2ps zmm7, ymmword ptr [r8 + 512]                 // w
+  vcvtph2ps zmm8, ymmword ptr [rsi + 544]                // w
+  vcvtph2ps zmm9, ymmword ptr [r8 + 544]                 // w
+  vcvtph2ps zmm10, ymmword ptr [rsi + 576]               // w
+  vcvtph2ps zmm11, ymmword ptr [r8 + 576]                // w
+  vcvtph2ps zmm12, ymmword ptr [rsi + 608]               // w
+  vcvtph2ps zmm13, ymmword ptr [r8 + 608]                // w
   mov r15, qword ptr [r14 + 0]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm15, zmm4, zmm28                         // acc
-  vmovdqu32 ymm28, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm28, ymm28                                 // x_1
+  vcvtph2ps zmm28, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm16, zmm5, zmm28                         // acc
   mov r15, qword ptr [r14 + 8]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm15, zmm6, zmm28                         // acc
-  vmovdqu32 ymm28, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm28, ymm28                                 // x_1
+  vcvtph2ps zmm28, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm16, zmm7, zmm28                         // acc
   mov r15, qword ptr [r14 + 16]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm15, zmm8, zmm28                         // acc
   vfmadd231ps zmm17, zmm4, zmm28                         // acc
-  vmovdqu32 ymm28, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm28, ymm28                                 // x_1
+  vcvtph2ps zmm28, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm16, zmm9, zmm28                         // acc
   vfmadd231ps zmm18, zmm5, zmm28                         // acc
   mov r15, qword ptr [r14 + 24]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm15, zmm10, zmm28                        // acc
   vfmadd231ps zmm17, zmm6, zmm28                         // acc
-  vmovdqu32 ymm28, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm28, ymm28                                 // x_1
+  vcvtph2ps zmm28, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm16, zmm11, zmm28                        // acc
   vfmadd231ps zmm18, zmm7, zmm28                         // acc
   mov r15, qword ptr [r14 + 32]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm15, zmm12, zmm28                        // acc
   vfmadd231ps zmm17, zmm8, zmm28                         // acc
   vfmadd231ps zmm19, zmm4, zmm28                         // acc
-  vmovdqu32 ymm28, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm28, ymm28                                 // x_1
+  vcvtph2ps zmm28, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm16, zmm13, zmm28                        // acc
   vfmadd231ps zmm18, zmm9, zmm28                         // acc
   vfmadd231ps zmm20, zmm5, zmm28                         // acc
   mov r15, qword ptr [r14 + 40]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm17, zmm10, zmm28                        // acc
   vfmadd231ps zmm19, zmm6, zmm28                         // acc
-  vmovdqu32 ymm28, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm28, ymm28                                 // x_1
+  vcvtph2ps zmm28, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm18, zmm11, zmm28                        // acc
   vfmadd231ps zmm20, zmm7, zmm28                         // acc
   mov r15, qword ptr [r14 + 48]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm17, zmm12, zmm28                        // acc
   vfmadd231ps zmm19, zmm8, zmm28                         // acc
   vfmadd231ps zmm21, zmm4, zmm28                         // acc
-  vmovdqu32 ymm28, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm28, ymm28                                 // x_1
+  vcvtph2ps zmm28, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm18, zmm13, zmm28                        // acc
   vfmadd231ps zmm20, zmm9, zmm28                         // acc
   vfmadd231ps zmm22, zmm5, zmm28                         // acc
   mov r15, qword ptr [r14 + 56]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm19, zmm10, zmm28                        // acc
   vfmadd231ps zmm21, zmm6, zmm28                         // acc
-  vmovdqu32 ymm28, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm28, ymm28                                 // x_1
+  vcvtph2ps zmm28, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm20, zmm11, zmm28                        // acc
   vfmadd231ps zmm22, zmm7, zmm28                         // acc
   mov r15, qword ptr [r14 + 64]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm19, zmm12, zmm28                        // acc
   vfmadd231ps zmm21, zmm8, zmm28                         // acc
   vfmadd231ps zmm23, zmm4, zmm28                         // acc
-  vmovdqu32 ymm28, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm28, ymm28                                 // x_1
+  vcvtph2ps zmm28, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm20, zmm13, zmm28                        // acc
   vfmadd231ps zmm22, zmm9, zmm28                         // acc
   vfmadd231ps zmm24, zmm5, zmm28                         // acc
   mov r15, qword ptr [r14 + 72]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm21, zmm10, zmm28                        // acc
   vfmadd231ps zmm23, zmm6, zmm28                         // acc
-  vmovdqu32 ymm28, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm28, ymm28                                 // x_1
+  vcvtph2ps zmm28, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm22, zmm11, zmm28                        // acc
   vfmadd231ps zmm24, zmm7, zmm28                         // acc
   mov r15, qword ptr [r14 + 80]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm21, zmm12, zmm28                        // acc
   vfmadd231ps zmm23, zmm8, zmm28                         // acc
   vfmadd231ps zmm25, zmm4, zmm28                         // acc
-  vmovdqu32 ymm28, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm28, ymm28                                 // x_1
+  vcvtph2ps zmm28, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm22, zmm13, zmm28                        // acc
   vfmadd231ps zmm24, zmm9, zmm28                         // acc
   vfmadd231ps zmm26, zmm5, zmm28                         // acc
   mov r15, qword ptr [r14 + 88]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm23, zmm10, zmm28                        // acc
   vfmadd231ps zmm25, zmm6, zmm28                         // acc
-  vmovdqu32 ymm28, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm28, ymm28                                 // x_1
+  vcvtph2ps zmm28, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm24, zmm11, zmm28                        // acc
   vfmadd231ps zmm26, zmm7, zmm28                         // acc
   mov r15, qword ptr [r14 + 96]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm23, zmm12, zmm28                        // acc
   vfmadd231ps zmm25, zmm8, zmm28                         // acc
   vfmadd231ps zmm27, zmm4, zmm28                         // acc
-  vmovdqu32 ymm4, ymmword ptr [r15 + 32]                 // x_1
-  vcvtph2ps zmm4, ymm4                                   // x_1
+  vcvtph2ps zmm4, ymmword ptr [r15 + 32]                 // x_1
   vfmadd231ps zmm24, zmm13, zmm4                         // acc
   vfmadd231ps zmm26, zmm9, zmm4                          // acc
   vfmadd231ps zmm14, zmm5, zmm4                          // acc
   mov r15, qword ptr [r14 + 104]                         // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm4, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm4, ymm4                                   // x_0
+  vcvtph2ps zmm4, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm25, zmm10, zmm4                         // acc
   vfmadd231ps zmm27, zmm6, zmm4                          // acc
-  vmovdqu32 ymm4, ymmword ptr [r15 + 32]                 // x_1
-  vcvtph2ps zmm4, ymm4                                   // x_1
+  vcvtph2ps zmm4, ymmword ptr [r15 + 32]                 // x_1
   vfmadd231ps zmm26, zmm11, zmm4                         // acc
   vfmadd231ps zmm14, zmm7, zmm4                          // acc
   mov r15, qword ptr [r14 + 112]                         // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm4, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm4, ymm4                                   // x_0
+  vcvtph2ps zmm4, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm25, zmm12, zmm4                         // acc
   vfmadd231ps zmm27, zmm8, zmm4                          // acc
-  vmovdqu32 ymm4, ymmword ptr [r15 + 32]                 // x_1
-  vcvtph2ps zmm4, ymm4                                   // x_1
+  vcvtph2ps zmm4, ymmword ptr [r15 + 32]                 // x_1
   vfmadd231ps zmm26, zmm13, zmm4                         // acc
   vfmadd231ps zmm14, zmm9, zmm4                          // acc
   mov r15, qword ptr [r14 + 120]                         // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm4, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm4, ymm4                                   // x_0
+  vcvtph2ps zmm4, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm27, zmm10, zmm4                         // acc
-  vmovdqu32 ymm4, ymmword ptr [r15 + 32]                 // x_1
-  vcvtph2ps zmm4, ymm4                                   // x_1
+  vcvtph2ps zmm4, ymmword ptr [r15 + 32]                 // x_1
   vfmadd231ps zmm14, zmm11, zmm4                         // acc
   mov r15, qword ptr [r14 + 128]                         // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm4, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm4, ymm4                                   // x_0
+  vcvtph2ps zmm4, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm27, zmm12, zmm4                         // acc
-  vmovdqu32 ymm4, ymmword ptr [r15 + 32]                 // x_1
-  vcvtph2ps zmm4, ymm4                                   // x_1
+  vcvtph2ps zmm4, ymmword ptr [r15 + 32]                 // x_1
   vfmadd231ps zmm14, zmm13, zmm4                         // acc
   mov r15, qword ptr [rdi + 8*6]                         // lhs_stride
   lea r14, [r14 + r15]                                   // line
-  vmovdqu32 ymm4, ymmword ptr [rsi + 640]                // w
-  vcvtph2ps zmm4, ymm4                                   // w
-  vmovdqu32 ymm5, ymmword ptr [r8 + 640]                 // w
-  vcvtph2ps zmm5, ymm5                                   // w
-  vmovdqu32 ymm6, ymmword ptr [rsi + 672]                // w
-  vcvtph2ps zmm6, ymm6                                   // w
-  vmovdqu32 ymm7, ymmword ptr [r8 + 672]                 // w
-  vcvtph2ps zmm7, ymm7                                   // w
-  vmovdqu32 ymm8, ymmword ptr [rsi + 704]                // w
-  vcvtph2ps zmm8, ymm8                                   // w
-  vmovdqu32 ymm9, ymmword ptr [r8 + 704]                 // w
-  vcvtph2ps zmm9, ymm9                                   // w
-  vmovdqu32 ymm10, ymmword ptr [rsi + 736]               // w
-  vcvtph2ps zmm10, ymm10                                 // w
-  vmovdqu32 ymm11, ymmword ptr [r8 + 736]                // w
-  vcvtph2ps zmm11, ymm11                                 // w
-  vmovdqu32 ymm12, ymmword ptr [rsi + 768]               // w
-  vcvtph2ps zmm12, ymm12                                 // w
-  vmovdqu32 ymm13, ymmword ptr [r8 + 768]                // w
-  vcvtph2ps zmm13, ymm13                                 // w
+  vcvtph2ps zmm4, ymmword ptr [rsi + 640]                // w
+  vcvtph2ps zmm5, ymmword ptr [r8 + 640]                 // w
+  vcvtph2ps zmm6, ymmword ptr [rsi + 672]                // w
+  vcvtph2ps zmm7, ymmword ptr [r8 + 672]                 // w
+  vcvtph2ps zmm8, ymmword ptr [rsi + 704]                // w
+  vcvtph2ps zmm9, ymmword ptr [r8 + 704]                 // w
+  vcvtph2ps zmm10, ymmword ptr [rsi + 736]               // w
+  vcvtph2ps zmm11, ymmword ptr [r8 + 736]                // w
+  vcvtph2ps zmm12, ymmword ptr [rsi + 768]               // w
+  vcvtph2ps zmm13, ymmword ptr [r8 + 768]                // w
   mov r15, qword ptr [r14 + 0]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm15, zmm4, zmm28                         // acc
-  vmovdqu32 ymm28, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm28, ymm28                                 // x_1
+  vcvtph2ps zmm28, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm16, zmm5, zmm28                         // acc
   mov r15, qword ptr [r14 + 8]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm15, zmm6, zmm28                         // acc
-  vmovdqu32 ymm28, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm28, ymm28                                 // x_1
+  vcvtph2ps zmm28, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm16, zmm7, zmm28                         // acc
   mov r15, qword ptr [r14 + 16]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm15, zmm8, zmm28                         // acc
   vfmadd231ps zmm17, zmm4, zmm28                         // acc
-  vmovdqu32 ymm28, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm28, ymm28                                 // x_1
+  vcvtph2ps zmm28, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm16, zmm9, zmm28                         // acc
   vfmadd231ps zmm18, zmm5, zmm28                         // acc
   mov r15, qword ptr [r14 + 24]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm15, zmm10, zmm28                        // acc
   vfmadd231ps zmm17, zmm6, zmm28                         // acc
-  vmovdqu32 ymm28, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm28, ymm28                                 // x_1
+  vcvtph2ps zmm28, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm16, zmm11, zmm28                        // acc
   vfmadd231ps zmm18, zmm7, zmm28                         // acc
   mov r15, qword ptr [r14 + 32]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm15, zmm12, zmm28                        // acc
   vfmadd231ps zmm17, zmm8, zmm28                         // acc
   vfmadd231ps zmm19, zmm4, zmm28                         // acc
-  vmovdqu32 ymm28, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm28, ymm28                                 // x_1
+  vcvtph2ps zmm28, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm16, zmm13, zmm28                        // acc
   vfmadd231ps zmm18, zmm9, zmm28                         // acc
   vfmadd231ps zmm20, zmm5, zmm28                         // acc
   mov r15, qword ptr [r14 + 40]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm17, zmm10, zmm28                        // acc
   vfmadd231ps zmm19, zmm6, zmm28                         // acc
-  vmovdqu32 ymm28, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm28, ymm28                                 // x_1
+  vcvtph2ps zmm28, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm18, zmm11, zmm28                        // acc
   vfmadd231ps zmm20, zmm7, zmm28                         // acc
   mov r15, qword ptr [r14 + 48]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm17, zmm12, zmm28                        // acc
   vfmadd231ps zmm19, zmm8, zmm28                         // acc
   vfmadd231ps zmm21, zmm4, zmm28                         // acc
-  vmovdqu32 ymm28, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm28, ymm28                                 // x_1
+  vcvtph2ps zmm28, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm18, zmm13, zmm28                        // acc
   vfmadd231ps zmm20, zmm9, zmm28                         // acc
   vfmadd231ps zmm22, zmm5, zmm28                         // acc
   mov r15, qword ptr [r14 + 56]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm19, zmm10, zmm28                        // acc
   vfmadd231ps zmm21, zmm6, zmm28                         // acc
-  vmovdqu32 ymm28, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm28, ymm28                                 // x_1
+  vcvtph2ps zmm28, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm20, zmm11, zmm28                        // acc
   vfmadd231ps zmm22, zmm7, zmm28                         // acc
   mov r15, qword ptr [r14 + 64]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm19, zmm12, zmm28                        // acc
   vfmadd231ps zmm21, zmm8, zmm28                         // acc
   vfmadd231ps zmm23, zmm4, zmm28                         // acc
-  vmovdqu32 ymm28, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm28, ymm28                                 // x_1
+  vcvtph2ps zmm28, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm20, zmm13, zmm28                        // acc
   vfmadd231ps zmm22, zmm9, zmm28                         // acc
   vfmadd231ps zmm24, zmm5, zmm28                         // acc
   mov r15, qword ptr [r14 + 72]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm21, zmm10, zmm28                        // acc
   vfmadd231ps zmm23, zmm6, zmm28                         // acc
-  vmovdqu32 ymm28, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm28, ymm28                                 // x_1
+  vcvtph2ps zmm28, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm22, zmm11, zmm28                        // acc
   vfmadd231ps zmm24, zmm7, zmm28                         // acc
   mov r15, qword ptr [r14 + 80]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm21, zmm12, zmm28                        // acc
   vfmadd231ps zmm23, zmm8, zmm28                         // acc
   vfmadd231ps zmm25, zmm4, zmm28                         // acc
-  vmovdqu32 ymm28, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm28, ymm28                                 // x_1
+  vcvtph2ps zmm28, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm22, zmm13, zmm28                        // acc
   vfmadd231ps zmm24, zmm9, zmm28                         // acc
   vfmadd231ps zmm26, zmm5, zmm28                         // acc
   mov r15, qword ptr [r14 + 88]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm23, zmm10, zmm28                        // acc
   vfmadd231ps zmm25, zmm6, zmm28                         // acc
-  vmovdqu32 ymm28, ymmword ptr [r15 + 32]                // x_1
-  vcvtph2ps zmm28, ymm28                                 // x_1
+  vcvtph2ps zmm28, ymmword ptr [r15 + 32]                // x_1
   vfmadd231ps zmm24, zmm11, zmm28                        // acc
   vfmadd231ps zmm26, zmm7, zmm28                         // acc
   mov r15, qword ptr [r14 + 96]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm28, ymmword ptr [r15 + 0]                 // x_0
-  vcvtph2ps zmm28, ymm28                                 // x_0
+  vcvtph2ps zmm28, ymmword ptr [r15 + 0]                 // x_0
   vfmadd231ps zmm23, zmm12, zmm28                        // acc
   vfmadd231ps zmm25, zmm8, zmm28                         // acc
   vfmadd231ps zmm27, zmm4, zmm28                         // acc
-  vmovdqu32 ymm4, ymmword ptr [r15 + 32]                 // x_1
-  vcvtph2ps zmm4, ymm4                                   // x_1
+  vcvtph2ps zmm4, ymmword ptr [r15 + 32]                 // x_1
   vfmadd231ps zmm24, zmm13, zmm4                         // acc
   vfmadd231ps zmm26, zmm9, zmm4                          // acc
   vfmadd231ps zmm14, zmm5, zmm4                          // acc
   mov r15, qword ptr [r14 + 104]                         // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm4, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm4, ymm4                                   // x_0
+  vcvtph2ps zmm4, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm25, zmm10, zmm4                         // acc
   vfmadd231ps zmm27, zmm6, zmm4                          // acc
-  vmovdqu32 ymm4, ymmword ptr [r15 + 32]                 // x_1
-  vcvtph2ps zmm4, ymm4                                   // x_1
+  vcvtph2ps zmm4, ymmword ptr [r15 + 32]                 // x_1
   vfmadd231ps zmm26, zmm11, zmm4                         // acc
   vfmadd231ps zmm14, zmm7, zmm4                          // acc
   mov r15, qword ptr [r14 + 112]                         // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm4, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm4, ymm4                                   // x_0
+  vcvtph2ps zmm4, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm25, zmm12, zmm4                         // acc
   vfmadd231ps zmm27, zmm8, zmm4                          // acc
-  vmovdqu32 ymm4, ymmword ptr [r15 + 32]                 // x_1
-  vcvtph2ps zmm4, ymm4                                   // x_1
+  vcvtph2ps zmm4, ymmword ptr [r15 + 32]                 // x_1
   vfmadd231ps zmm26, zmm13, zmm4                         // acc
   vfmadd231ps zmm14, zmm9, zmm4                          // acc
   mov r15, qword ptr [r14 + 120]                         // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 ymm4, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm4, ymm4                                   // x_0
+  vcvtph2ps zmm4, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm27, zmm10, zmm4                         // acc
-  vmovdqu32 ymm4, ymmword ptr [r15 + 32]                 // x_1
-  vcvtph2ps zmm4, ymm4                                   // x_1
+  vcvtph2ps zmm4, ymmword ptr [r15 + 32]                 // x_1
   vfmadd231ps zmm14, zmm11, zmm4                         // acc
   mov r14, qword ptr [r14 + 128]                         // pixel
   lea r14, [r14 + r10]                                   // at
-  vmovdqu32 ymm4, ymmword ptr [r14 + 0]                  // x_0
-  vcvtph2ps zmm4, ymm4                                   // x_0
+  vcvtph2ps zmm4, ymmword ptr [r14 + 0]                  // x_0
   vfmadd231ps zmm27, zmm12, zmm4                         // acc
-  vmovdqu32 ymm4, ymmword ptr [r14 + 32]                 // x_1
-  vcvtph2ps zmm4, ymm4                                   // x_1
+  vcvtph2ps zmm4, ymmword ptr [r14 + 32]                 // x_1
   vfmadd231ps zmm14, zmm13, zmm4                         // acc
   lea r13, [r9 + r13]                                    // dst
   vmaxps zmm4, zmm0, zmm15                               // out
@@ -1269,16 +1049,12 @@ L(tap_x):
   mov r15, qword ptr [r14 + 0]                           // pixel
   lea r15, [r15 + r10]                                   // at
   lea r14, [r14 + 8]
-  vmovdqu32 ymm6, ymmword ptr [rbp + 0]                  // w
-  vcvtph2ps zmm6, ymm6                                   // w
-  vmovdqu32 ymm7, ymmword ptr [r15 + 0]                  // x_0
-  vcvtph2ps zmm7, ymm7                                   // x_0
+  vcvtph2ps zmm6, ymmword ptr [rbp + 0]                  // w
+  vcvtph2ps zmm7, ymmword ptr [r15 + 0]                  // x_0
   vfmadd231ps zmm4, zmm6, zmm7                           // acc
   lea rbp, [rbp + 32]
-  vmovdqu32 ymm6, ymmword ptr [r12 + 0]                  // w
-  vcvtph2ps zmm6, ymm6                                   // w
-  vmovdqu32 ymm7, ymmword ptr [r15 + 32]                 // x_1
-  vcvtph2ps zmm7, ymm7                                   // x_1
+  vcvtph2ps zmm6, ymmword ptr [r12 + 0]                  // w
+  vcvtph2ps zmm7, ymmword ptr [r15 + 32]                 // x_1
   vfmadd231ps zmm5, zmm6, zmm7                           // acc
   lea r12, [r12 + 32]
   sub r13, 1                                             // next tap_x
@@ -1348,14 +1124,12 @@ L(tap_x_2):
   mov r15, qword ptr [r14 + 0]                           // pixel
   lea r15, [r15 + r10]                                   // at
   lea r14, [r14 + 8]
-  vmovdqu32 ymm6, ymmword ptr [rbp + 0]                  // w
-  vcvtph2ps zmm6, ymm6                                   // w
+  vcvtph2ps zmm6, ymmword ptr [rbp + 0]                  // w
   vmovdqu16 ymm7{k1}{z}, ymmword ptr [r15 + 0]           // x_0
   vcvtph2ps zmm7, ymm7                                   // x_0
   vfmadd231ps zmm4, zmm6, zmm7                           // acc
   lea rbp, [rbp + 32]
-  vmovdqu32 ymm6, ymmword ptr [r12 + 0]                  // w
-  vcvtph2ps zmm6, ymm6                                   // w
+  vcvtph2ps zmm6, ymmword ptr [r12 + 0]                  // w
   vmovdqu16 ymm7{k2}{z}, ymmword ptr [r15 + 32]          // x_1
   vcvtph2ps zmm7, ymm7                                   // x_1
   vfmadd231ps zmm5, zmm6, zmm7                           // acc

@@ -164,277 +164,223 @@ L(pixels):
   cmova r14, rbx
   mov r15, qword ptr [rdi + 8*5]                         // lhs
   lea r14, [r15 + r14]                                   // line
-  vmovdqu xmm3, xmmword ptr [rsi + 0]                    // w
-  vcvtph2ps ymm3, xmm3                                   // w
-  vmovdqu xmm4, xmmword ptr [rsi + 16]                   // w
-  vcvtph2ps ymm4, xmm4                                   // w
-  vmovdqu xmm5, xmmword ptr [rsi + 32]                   // w
-  vcvtph2ps ymm5, xmm5                                   // w
+  vcvtph2ps ymm3, xmmword ptr [rsi + 0]                  // w
+  vcvtph2ps ymm4, xmmword ptr [rsi + 16]                 // w
+  vcvtph2ps ymm5, xmmword ptr [rsi + 32]                 // w
   mov r15, qword ptr [r14 + 0]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm6, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm6, xmm6                                   // x_0
+  vcvtph2ps ymm6, xmmword ptr [r15 + 0]                  // x_0
   vmovdqa ymm7, ymm2                                     // bias
   vfmadd231ps ymm7, ymm3, ymm6                           // acc
   mov r15, qword ptr [r14 + 8]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm6, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm6, xmm6                                   // x_0
+  vcvtph2ps ymm6, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm7, ymm4, ymm6                           // acc
   mov r15, qword ptr [r14 + 16]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm6, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm6, xmm6                                   // x_0
+  vcvtph2ps ymm6, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm7, ymm5, ymm6                           // acc
   vmovdqa ymm8, ymm2                                     // bias
   vfmadd231ps ymm8, ymm3, ymm6                           // acc
   mov r15, qword ptr [r14 + 24]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm6, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm6, xmm6                                   // x_0
+  vcvtph2ps ymm6, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm8, ymm4, ymm6                           // acc
   mov r15, qword ptr [r14 + 32]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm6, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm6, xmm6                                   // x_0
+  vcvtph2ps ymm6, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm8, ymm5, ymm6                           // acc
   vmovdqa ymm9, ymm2                                     // bias
   vfmadd231ps ymm9, ymm3, ymm6                           // acc
   mov r15, qword ptr [r14 + 40]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm6, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm6, xmm6                                   // x_0
+  vcvtph2ps ymm6, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm9, ymm4, ymm6                           // acc
   mov r15, qword ptr [r14 + 48]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm6, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm6, xmm6                                   // x_0
+  vcvtph2ps ymm6, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm9, ymm5, ymm6                           // acc
   vmovdqa ymm10, ymm2                                    // bias
   vfmadd231ps ymm10, ymm3, ymm6                          // acc
   mov r15, qword ptr [r14 + 56]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm6, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm6, xmm6                                   // x_0
+  vcvtph2ps ymm6, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm10, ymm4, ymm6                          // acc
   mov r15, qword ptr [r14 + 64]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm6, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm6, xmm6                                   // x_0
+  vcvtph2ps ymm6, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm10, ymm5, ymm6                          // acc
   vmovdqa ymm11, ymm2                                    // bias
   vfmadd231ps ymm11, ymm3, ymm6                          // acc
   mov r15, qword ptr [r14 + 72]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm6, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm6, xmm6                                   // x_0
+  vcvtph2ps ymm6, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm11, ymm4, ymm6                          // acc
   mov r15, qword ptr [r14 + 80]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm6, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm6, xmm6                                   // x_0
+  vcvtph2ps ymm6, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm11, ymm5, ymm6                          // acc
   vmovdqa ymm12, ymm2                                    // bias
   vfmadd231ps ymm12, ymm3, ymm6                          // acc
   mov r15, qword ptr [r14 + 88]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm6, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm6, xmm6                                   // x_0
+  vcvtph2ps ymm6, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm12, ymm4, ymm6                          // acc
   mov r15, qword ptr [r14 + 96]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm6, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm6, xmm6                                   // x_0
+  vcvtph2ps ymm6, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm12, ymm5, ymm6                          // acc
   vmovdqa ymm13, ymm2                                    // bias
   vfmadd231ps ymm13, ymm3, ymm6                          // acc
   mov r15, qword ptr [r14 + 104]                         // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm3, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm3, xmm3                                   // x_0
+  vcvtph2ps ymm3, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm13, ymm4, ymm3                          // acc
   mov r15, qword ptr [r14 + 112]                         // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm3, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm3, xmm3                                   // x_0
+  vcvtph2ps ymm3, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm13, ymm5, ymm3                          // acc
   mov r15, qword ptr [rdi + 8*6]                         // lhs_stride
   lea r14, [r14 + r15]                                   // line
-  vmovdqu xmm3, xmmword ptr [rsi + 48]                   // w
-  vcvtph2ps ymm3, xmm3                                   // w
-  vmovdqu xmm4, xmmword ptr [rsi + 64]                   // w
-  vcvtph2ps ymm4, xmm4                                   // w
-  vmovdqu xmm5, xmmword ptr [rsi + 80]                   // w
-  vcvtph2ps ymm5, xmm5                                   // w
+  vcvtph2ps ymm3, xmmword ptr [rsi + 48]                 // w
+  vcvtph2ps ymm4, xmmword ptr [rsi + 64]                 // w
+  vcvtph2ps ymm5, xmmword ptr [rsi + 80]                 // w
   mov r15, qword ptr [r14 + 0]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm6, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm6, xmm6                                   // x_0
+  vcvtph2ps ymm6, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm7, ymm3, ymm6                           // acc
   mov r15, qword ptr [r14 + 8]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm6, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm6, xmm6                                   // x_0
+  vcvtph2ps ymm6, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm7, ymm4, ymm6                           // acc
   mov r15, qword ptr [r14 + 16]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm6, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm6, xmm6                                   // x_0
+  vcvtph2ps ymm6, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm7, ymm5, ymm6                           // acc
   vfmadd231ps ymm8, ymm3, ymm6                           // acc
   mov r15, qword ptr [r14 + 24]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm6, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm6, xmm6                                   // x_0
+  vcvtph2ps ymm6, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm8, ymm4, ymm6                           // acc
   mov r15, qword ptr [r14 + 32]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm6, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm6, xmm6                                   // x_0
+  vcvtph2ps ymm6, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm8, ymm5, ymm6                           // acc
   vfmadd231ps ymm9, ymm3, ymm6                           // acc
   mov r15, qword ptr [r14 + 40]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm6, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm6, xmm6                                   // x_0
+  vcvtph2ps ymm6, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm9, ymm4, ymm6                           // acc
   mov r15, qword ptr [r14 + 48]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm6, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm6, xmm6                                   // x_0
+  vcvtph2ps ymm6, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm9, ymm5, ymm6                           // acc
   vfmadd231ps ymm10, ymm3, ymm6                          // acc
   mov r15, qword ptr [r14 + 56]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm6, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm6, xmm6                                   // x_0
+  vcvtph2ps ymm6, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm10, ymm4, ymm6                          // acc
   mov r15, qword ptr [r14 + 64]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm6, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm6, xmm6                                   // x_0
+  vcvtph2ps ymm6, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm10, ymm5, ymm6                          // acc
   vfmadd231ps ymm11, ymm3, ymm6                          // acc
   mov r15, qword ptr [r14 + 72]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm6, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm6, xmm6                                   // x_0
+  vcvtph2ps ymm6, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm11, ymm4, ymm6                          // acc
   mov r15, qword ptr [r14 + 80]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm6, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm6, xmm6                                   // x_0
+  vcvtph2ps ymm6, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm11, ymm5, ymm6                          // acc
   vfmadd231ps ymm12, ymm3, ymm6                          // acc
   mov r15, qword ptr [r14 + 88]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm6, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm6, xmm6                                   // x_0
+  vcvtph2ps ymm6, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm12, ymm4, ymm6                          // acc
   mov r15, qword ptr [r14 + 96]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm6, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm6, xmm6                                   // x_0
+  vcvtph2ps ymm6, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm12, ymm5, ymm6                          // acc
   vfmadd231ps ymm13, ymm3, ymm6                          // acc
   mov r15, qword ptr [r14 + 104]                         // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm3, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm3, xmm3                                   // x_0
+  vcvtph2ps ymm3, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm13, ymm4, ymm3                          // acc
   mov r15, qword ptr [r14 + 112]                         // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm3, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm3, xmm3                                   // x_0
+  vcvtph2ps ymm3, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm13, ymm5, ymm3                          // acc
   mov r15, qword ptr [rdi + 8*6]                         // lhs_stride
   lea r14, [r14 + r15]                                   // line
-  vmovdqu xmm3, xmmword ptr [rsi + 96]                   // w
-  vcvtph2ps ymm3, xmm3                                   // w
-  vmovdqu xmm4, xmmword ptr [rsi + 112]                  // w
-  vcvtph2ps ymm4, xmm4                                   // w
-  vmovdqu xmm5, xmmword ptr [rsi + 128]                  // w
-  vcvtph2ps ymm5, xmm5                                   // w
+  vcvtph2ps ymm3, xmmword ptr [rsi + 96]                 // w
+  vcvtph2ps ymm4, xmmword ptr [rsi + 112]                // w
+  vcvtph2ps ymm5, xmmword ptr [rsi + 128]                // w
   mov r15, qword ptr [r14 + 0]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm6, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm6, xmm6                                   // x_0
+  vcvtph2ps ymm6, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm7, ymm3, ymm6                           // acc
   mov r15, qword ptr [r14 + 8]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm6, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm6, xmm6                                   // x_0
+  vcvtph2ps ymm6, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm7, ymm4, ymm6                           // acc
   mov r15, qword ptr [r14 + 16]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm6, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm6, xmm6                                   // x_0
+  vcvtph2ps ymm6, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm7, ymm5, ymm6                           // acc
   vfmadd231ps ymm8, ymm3, ymm6                           // acc
   mov r15, qword ptr [r14 + 24]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm6, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm6, xmm6                                   // x_0
+  vcvtph2ps ymm6, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm8, ymm4, ymm6                           // acc
   mov r15, qword ptr [r14 + 32]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm6, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm6, xmm6                                   // x_0
+  vcvtph2ps ymm6, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm8, ymm5, ymm6                           // acc
   vfmadd231ps ymm9, ymm3, ymm6                           // acc
   mov r15, qword ptr [r14 + 40]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm6, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm6, xmm6                                   // x_0
+  vcvtph2ps ymm6, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm9, ymm4, ymm6                           // acc
   mov r15, qword ptr [r14 + 48]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm6, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm6, xmm6                                   // x_0
+  vcvtph2ps ymm6, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm9, ymm5, ymm6                           // acc
   vfmadd231ps ymm10, ymm3, ymm6                          // acc
   mov r15, qword ptr [r14 + 56]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm6, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm6, xmm6                                   // x_0
+  vcvtph2ps ymm6, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm10, ymm4, ymm6                          // acc
   mov r15, qword ptr [r14 + 64]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm6, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm6, xmm6                                   // x_0
+  vcvtph2ps ymm6, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm10, ymm5, ymm6                          // acc
   vfmadd231ps ymm11, ymm3, ymm6                          // acc
   mov r15, qword ptr [r14 + 72]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm6, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm6, xmm6                                   // x_0
+  vcvtph2ps ymm6, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm11, ymm4, ymm6                          // acc
   mov r15, qword ptr [r14 + 80]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm6, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm6, xmm6                                   // x_0
+  vcvtph2ps ymm6, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm11, ymm5, ymm6                          // acc
   vfmadd231ps ymm12, ymm3, ymm6                          // acc
   mov r15, qword ptr [r14 + 88]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm6, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm6, xmm6                                   // x_0
+  vcvtph2ps ymm6, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm12, ymm4, ymm6                          // acc
   mov r15, qword ptr [r14 + 96]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm6, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm6, xmm6                                   // x_0
+  vcvtph2ps ymm6, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm12, ymm5, ymm6                          // acc
   vfmadd231ps ymm13, ymm3, ymm6                          // acc
   mov r15, qword ptr [r14 + 104]                         // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm3, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm3, xmm3                                   // x_0
+  vcvtph2ps ymm3, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm13, ymm4, ymm3                          // acc
   mov r14, qword ptr [r14 + 112]                         // pixel
   lea r14, [r14 + r10]                                   // at
-  vmovdqu xmm3, xmmword ptr [r14 + 0]                    // x_0
-  vcvtph2ps ymm3, xmm3                                   // x_0
+  vcvtph2ps ymm3, xmmword ptr [r14 + 0]                  // x_0
   vfmadd231ps ymm13, ymm5, ymm3                          // acc
   lea r13, [r9 + r13]                                    // dst
   vmaxps ymm3, ymm0, ymm7                                // out
@@ -504,10 +450,8 @@ L(tap_x):
   mov r14, qword ptr [r13 + 0]                           // pixel
   lea r14, [r14 + r10]                                   // at
   lea r13, [r13 + 8]
-  vmovdqu xmm4, xmmword ptr [rbp + 0]                    // w
-  vcvtph2ps ymm4, xmm4                                   // w
-  vmovdqu xmm5, xmmword ptr [r14 + 0]                    // x_0
-  vcvtph2ps ymm5, xmm5                                   // x_0
+  vcvtph2ps ymm4, xmmword ptr [rbp + 0]                  // w
+  vcvtph2ps ymm5, xmmword ptr [r14 + 0]                  // x_0
   vfmadd231ps ymm3, ymm4, ymm5                           // acc
   lea rbp, [rbp + 16]
   sub r12, 1                                             // next tap_x
@@ -624,8 +568,7 @@ L(tap_x_2):
   mov r12, qword ptr [rbp + 0]                           // pixel
   lea r12, [r12 + r10]                                   // at
   lea rbp, [rbp + 8]
-  vmovdqu xmm4, xmmword ptr [rbx + 0]                    // w
-  vcvtph2ps ymm4, xmm4                                   // w
+  vcvtph2ps ymm4, xmmword ptr [rbx + 0]                  // w
   mov r13, 0
   mov r14, rdx
   cmp r14, r13

@@ -168,41 +168,32 @@ L(pixels):
   cmova r14, rbx
   mov r15, qword ptr [rdi + 8*5]                         // lhs
   lea r14, [r15 + r14]                                   // line
-  vmovdqu xmm3, xmmword ptr [rsi + 0]                    // w
-  vcvtph2ps ymm3, xmm3                                   // w
-  vmovdqu xmm4, xmmword ptr [rsi + 16]                   // w
-  vcvtph2ps ymm4, xmm4                                   // w
-  vmovdqu xmm5, xmmword ptr [rsi + 32]                   // w
-  vcvtph2ps ymm5, xmm5                                   // w
-  vmovdqu xmm6, xmmword ptr [rsi + 48]                   // w
-  vcvtph2ps ymm6, xmm6                                   // w
-  vmovdqu xmm7, xmmword ptr [rsi + 64]                   // w
-  vcvtph2ps ymm7, xmm7                                   // w
+  vcvtph2ps ymm3, xmmword ptr [rsi + 0]                  // w
+  vcvtph2ps ymm4, xmmword ptr [rsi + 16]                 // w
+  vcvtph2ps ymm5, xmmword ptr [rsi + 32]                 // w
+  vcvtph2ps ymm6, xmmword ptr [rsi + 48]                 // w
+  vcvtph2ps ymm7, xmmword ptr [rsi + 64]                 // w
   mov r15, qword ptr [r14 + 0]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm8, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm8, xmm8                                   // x_0
+  vcvtph2ps ymm8, xmmword ptr [r15 + 0]                  // x_0
   vmovdqa ymm9, ymm2                                     // bias
   vfmadd231ps ymm9, ymm3, ymm8                           // acc
   mov r15, qword ptr [r14 + 8]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm8, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm8, xmm8                                   // x_0
+  vcvtph2ps ymm8, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm9, ymm4, ymm8                           // acc
   vmovdqa ymm10, ymm2                                    // bias
   vfmadd231ps ymm10, ymm3, ymm8                          // acc
   mov r15, qword ptr [r14 + 16]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm8, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm8, xmm8                                   // x_0
+  vcvtph2ps ymm8, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm9, ymm5, ymm8                           // acc
   vfmadd231ps ymm10, ymm4, ymm8                          // acc
   vmovdqa ymm11, ymm2                                    // bias
   vfmadd231ps ymm11, ymm3, ymm8                          // acc
   mov r15, qword ptr [r14 + 24]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm8, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm8, xmm8                                   // x_0
+  vcvtph2ps ymm8, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm9, ymm6, ymm8                           // acc
   vfmadd231ps ymm10, ymm5, ymm8                          // acc
   vfmadd231ps ymm11, ymm4, ymm8                          // acc
@@ -210,8 +201,7 @@ L(pixels):
   vfmadd231ps ymm12, ymm3, ymm8                          // acc
   mov r15, qword ptr [r14 + 32]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm8, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm8, xmm8                                   // x_0
+  vcvtph2ps ymm8, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm9, ymm7, ymm8                           // acc
   vfmadd231ps ymm10, ymm6, ymm8                          // acc
   vfmadd231ps ymm11, ymm5, ymm8                          // acc
@@ -220,8 +210,7 @@ L(pixels):
   vfmadd231ps ymm13, ymm3, ymm8                          // acc
   mov r15, qword ptr [r14 + 40]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm8, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm8, xmm8                                   // x_0
+  vcvtph2ps ymm8, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm10, ymm7, ymm8                          // acc
   vfmadd231ps ymm11, ymm6, ymm8                          // acc
   vfmadd231ps ymm12, ymm5, ymm8                          // acc
@@ -230,8 +219,7 @@ L(pixels):
   vfmadd231ps ymm14, ymm3, ymm8                          // acc
   mov r15, qword ptr [r14 + 48]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm8, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm8, xmm8                                   // x_0
+  vcvtph2ps ymm8, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm11, ymm7, ymm8                          // acc
   vfmadd231ps ymm12, ymm6, ymm8                          // acc
   vfmadd231ps ymm13, ymm5, ymm8                          // acc
@@ -240,72 +228,58 @@ L(pixels):
   vfmadd231ps ymm15, ymm3, ymm8                          // acc
   mov r15, qword ptr [r14 + 56]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm3, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm3, xmm3                                   // x_0
+  vcvtph2ps ymm3, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm12, ymm7, ymm3                          // acc
   vfmadd231ps ymm13, ymm6, ymm3                          // acc
   vfmadd231ps ymm14, ymm5, ymm3                          // acc
   vfmadd231ps ymm15, ymm4, ymm3                          // acc
   mov r15, qword ptr [r14 + 64]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm3, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm3, xmm3                                   // x_0
+  vcvtph2ps ymm3, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm13, ymm7, ymm3                          // acc
   vfmadd231ps ymm14, ymm6, ymm3                          // acc
   vfmadd231ps ymm15, ymm5, ymm3                          // acc
   mov r15, qword ptr [r14 + 72]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm3, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm3, xmm3                                   // x_0
+  vcvtph2ps ymm3, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm14, ymm7, ymm3                          // acc
   vfmadd231ps ymm15, ymm6, ymm3                          // acc
   mov r15, qword ptr [r14 + 80]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm3, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm3, xmm3                                   // x_0
+  vcvtph2ps ymm3, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm15, ymm7, ymm3                          // acc
   mov r15, qword ptr [rdi + 8*6]                         // lhs_stride
   lea r14, [r14 + r15]                                   // line
-  vmovdqu xmm3, xmmword ptr [rsi + 80]                   // w
-  vcvtph2ps ymm3, xmm3                                   // w
-  vmovdqu xmm4, xmmword ptr [rsi + 96]                   // w
-  vcvtph2ps ymm4, xmm4                                   // w
-  vmovdqu xmm5, xmmword ptr [rsi + 112]                  // w
-  vcvtph2ps ymm5, xmm5                                   // w
-  vmovdqu xmm6, xmmword ptr [rsi + 128]                  // w
-  vcvtph2ps ymm6, xmm6                                   // w
-  vmovdqu xmm7, xmmword ptr [rsi + 144]                  // w
-  vcvtph2ps ymm7, xmm7                                   // w
+  vcvtph2ps ymm3, xmmword ptr [rsi + 80]                 // w
+  vcvtph2ps ymm4, xmmword ptr [rsi + 96]                 // w
+  vcvtph2ps ymm5, xmmword ptr [rsi + 112]                // w
+  vcvtph2ps ymm6, xmmword ptr [rsi + 128]                // w
+  vcvtph2ps ymm7, xmmword ptr [rsi + 144]                // w
   mov r15, qword ptr [r14 + 0]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm8, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm8, xmm8                                   // x_0
+  vcvtph2ps ymm8, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm9, ymm3, ymm8                           // acc
   mov r15, qword ptr [r14 + 8]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm8, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm8, xmm8                                   // x_0
+  vcvtph2ps ymm8, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm9, ymm4, ymm8                           // acc
   vfmadd231ps ymm10, ymm3, ymm8                          // acc
   mov r15, qword ptr [r14 + 16]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm8, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm8, xmm8                                   // x_0
+  vcvtph2ps ymm8, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm9, ymm5, ymm8                           // acc
   vfmadd231ps ymm10, ymm4, ymm8                          // acc
   vfmadd231ps ymm11, ymm3, ymm8                          // acc
   mov r15, qword ptr [r14 + 24]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm8, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm8, xmm8                                   // x_0
+  vcvtph2ps ymm8, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm9, ymm6, ymm8                           // acc
   vfmadd231ps ymm10, ymm5, ymm8                          // acc
   vfmadd231ps ymm11, ymm4, ymm8                          // acc
   vfmadd231ps ymm12, ymm3, ymm8                          // acc
   mov r15, qword ptr [r14 + 32]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm8, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm8, xmm8                                   // x_0
+  vcvtph2ps ymm8, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm9, ymm7, ymm8                           // acc
   vfmadd231ps ymm10, ymm6, ymm8                          // acc
   vfmadd231ps ymm11, ymm5, ymm8                          // acc
@@ -313,8 +287,7 @@ L(pixels):
   vfmadd231ps ymm13, ymm3, ymm8                          // acc
   mov r15, qword ptr [r14 + 40]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm8, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm8, xmm8                                   // x_0
+  vcvtph2ps ymm8, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm10, ymm7, ymm8                          // acc
   vfmadd231ps ymm11, ymm6, ymm8                          // acc
   vfmadd231ps ymm12, ymm5, ymm8                          // acc
@@ -322,8 +295,7 @@ L(pixels):
   vfmadd231ps ymm14, ymm3, ymm8                          // acc
   mov r15, qword ptr [r14 + 48]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm8, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm8, xmm8                                   // x_0
+  vcvtph2ps ymm8, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm11, ymm7, ymm8                          // acc
   vfmadd231ps ymm12, ymm6, ymm8                          // acc
   vfmadd231ps ymm13, ymm5, ymm8                          // acc
@@ -331,72 +303,58 @@ L(pixels):
   vfmadd231ps ymm15, ymm3, ymm8                          // acc
   mov r15, qword ptr [r14 + 56]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm3, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm3, xmm3                                   // x_0
+  vcvtph2ps ymm3, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm12, ymm7, ymm3                          // acc
   vfmadd231ps ymm13, ymm6, ymm3                          // acc
   vfmadd231ps ymm14, ymm5, ymm3                          // acc
   vfmadd231ps ymm15, ymm4, ymm3                          // acc
   mov r15, qword ptr [r14 + 64]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm3, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm3, xmm3                                   // x_0
+  vcvtph2ps ymm3, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm13, ymm7, ymm3                          // acc
   vfmadd231ps ymm14, ymm6, ymm3                          // acc
   vfmadd231ps ymm15, ymm5, ymm3                          // acc
   mov r15, qword ptr [r14 + 72]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm3, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm3, xmm3                                   // x_0
+  vcvtph2ps ymm3, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm14, ymm7, ymm3                          // acc
   vfmadd231ps ymm15, ymm6, ymm3                          // acc
   mov r15, qword ptr [r14 + 80]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm3, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm3, xmm3                                   // x_0
+  vcvtph2ps ymm3, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm15, ymm7, ymm3                          // acc
   mov r15, qword ptr [rdi + 8*6]                         // lhs_stride
   lea r14, [r14 + r15]                                   // line
-  vmovdqu xmm3, xmmword ptr [rsi + 160]                  // w
-  vcvtph2ps ymm3, xmm3                                   // w
-  vmovdqu xmm4, xmmword ptr [rsi + 176]                  // w
-  vcvtph2ps ymm4, xmm4                                   // w
-  vmovdqu xmm5, xmmword ptr [rsi + 192]                  // w
-  vcvtph2ps ymm5, xmm5                                   // w
-  vmovdqu xmm6, xmmword ptr [rsi + 208]                  // w
-  vcvtph2ps ymm6, xmm6                                   // w
-  vmovdqu xmm7, xmmword ptr [rsi + 224]                  // w
-  vcvtph2ps ymm7, xmm7                                   // w
+  vcvtph2ps ymm3, xmmword ptr [rsi + 160]                // w
+  vcvtph2ps ymm4, xmmword ptr [rsi + 176]                // w
+  vcvtph2ps ymm5, xmmword ptr [rsi + 192]                // w
+  vcvtph2ps ymm6, xmmword ptr [rsi + 208]                // w
+  vcvtph2ps ymm7, xmmword ptr [rsi + 224]                // w
   mov r15, qword ptr [r14 + 0]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm8, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm8, xmm8                                   // x_0
+  vcvtph2ps ymm8, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm9, ymm3, ymm8                           // acc
   mov r15, qword ptr [r14 + 8]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm8, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm8, xmm8                                   // x_0
+  vcvtph2ps ymm8, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm9, ymm4, ymm8                           // acc
   vfmadd231ps ymm10, ymm3, ymm8                          // acc
   mov r15, qword ptr [r14 + 16]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm8, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm8, xmm8                                   // x_0
+  vcvtph2ps ymm8, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm9, ymm5, ymm8                           // acc
   vfmadd231ps ymm10, ymm4, ymm8                          // acc
   vfmadd231ps ymm11, ymm3, ymm8                          // acc
   mov r15, qword ptr [r14 + 24]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm8, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm8, xmm8                                   // x_0
+  vcvtph2ps ymm8, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm9, ymm6, ymm8                           // acc
   vfmadd231ps ymm10, ymm5, ymm8                          // acc
   vfmadd231ps ymm11, ymm4, ymm8                          // acc
   vfmadd231ps ymm12, ymm3, ymm8                          // acc
   mov r15, qword ptr [r14 + 32]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm8, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm8, xmm8                                   // x_0
+  vcvtph2ps ymm8, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm9, ymm7, ymm8                           // acc
   vfmadd231ps ymm10, ymm6, ymm8                          // acc
   vfmadd231ps ymm11, ymm5, ymm8                          // acc
@@ -404,8 +362,7 @@ L(pixels):
   vfmadd231ps ymm13, ymm3, ymm8                          // acc
   mov r15, qword ptr [r14 + 40]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm8, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm8, xmm8                                   // x_0
+  vcvtph2ps ymm8, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm10, ymm7, ymm8                          // acc
   vfmadd231ps ymm11, ymm6, ymm8                          // acc
   vfmadd231ps ymm12, ymm5, ymm8                          // acc
@@ -413,8 +370,7 @@ L(pixels):
   vfmadd231ps ymm14, ymm3, ymm8                          // acc
   mov r15, qword ptr [r14 + 48]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm8, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm8, xmm8                                   // x_0
+  vcvtph2ps ymm8, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm11, ymm7, ymm8                          // acc
   vfmadd231ps ymm12, ymm6, ymm8                          // acc
   vfmadd231ps ymm13, ymm5, ymm8                          // acc
@@ -422,72 +378,58 @@ L(pixels):
   vfmadd231ps ymm15, ymm3, ymm8                          // acc
   mov r15, qword ptr [r14 + 56]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm3, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm3, xmm3                                   // x_0
+  vcvtph2ps ymm3, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm12, ymm7, ymm3                          // acc
   vfmadd231ps ymm13, ymm6, ymm3                          // acc
   vfmadd231ps ymm14, ymm5, ymm3                          // acc
   vfmadd231ps ymm15, ymm4, ymm3                          // acc
   mov r15, qword ptr [r14 + 64]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm3, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm3, xmm3                                   // x_0
+  vcvtph2ps ymm3, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm13, ymm7, ymm3                          // acc
   vfmadd231ps ymm14, ymm6, ymm3                          // acc
   vfmadd231ps ymm15, ymm5, ymm3                          // acc
   mov r15, qword ptr [r14 + 72]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm3, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm3, xmm3                                   // x_0
+  vcvtph2ps ymm3, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm14, ymm7, ymm3                          // acc
   vfmadd231ps ymm15, ymm6, ymm3                          // acc
   mov r15, qword ptr [r14 + 80]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm3, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm3, xmm3                                   // x_0
+  vcvtph2ps ymm3, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm15, ymm7, ymm3                          // acc
   mov r15, qword ptr [rdi + 8*6]                         // lhs_stride
   lea r14, [r14 + r15]                                   // line
-  vmovdqu xmm3, xmmword ptr [rsi + 240]                  // w
-  vcvtph2ps ymm3, xmm3                                   // w
-  vmovdqu xmm4, xmmword ptr [rsi + 256]                  // w
-  vcvtph2ps ymm4, xmm4                                   // w
-  vmovdqu xmm5, xmmword ptr [rsi + 272]                  // w
-  vcvtph2ps ymm5, xmm5                                   // w
-  vmovdqu xmm6, xmmword ptr [rsi + 288]                  // w
-  vcvtph2ps ymm6, xmm6                                   // w
-  vmovdqu xmm7, xmmword ptr [rsi + 304]                  // w
-  vcvtph2ps ymm7, xmm7                                   // w
+  vcvtph2ps ymm3, xmmword ptr [rsi + 240]                // w
+  vcvtph2ps ymm4, xmmword ptr [rsi + 256]                // w
+  vcvtph2ps ymm5, xmmword ptr [rsi + 272]                // w
+  vcvtph2ps ymm6, xmmword ptr [rsi + 288]                // w
+  vcvtph2ps ymm7, xmmword ptr [rsi + 304]                // w
   mov r15, qword ptr [r14 + 0]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm8, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm8, xmm8                                   // x_0
+  vcvtph2ps ymm8, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm9, ymm3, ymm8                           // acc
   mov r15, qword ptr [r14 + 8]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm8, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm8, xmm8                                   // x_0
+  vcvtph2ps ymm8, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm9, ymm4, ymm8                           // acc
   vfmadd231ps ymm10, ymm3, ymm8                          // acc
   mov r15, qword ptr [r14 + 16]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm8, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm8, xmm8                                   // x_0
+  vcvtph2ps ymm8, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm9, ymm5, ymm8                           // acc
   vfmadd231ps ymm10, ymm4, ymm8                          // acc
   vfmadd231ps ymm11, ymm3, ymm8                          // acc
   mov r15, qword ptr [r14 + 24]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm8, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm8, xmm8                                   // x_0
+  vcvtph2ps ymm8, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm9, ymm6, ymm8                           // acc
   vfmadd231ps ymm10, ymm5, ymm8                          // acc
   vfmadd231ps ymm11, ymm4, ymm8                          // acc
   vfmadd231ps ymm12, ymm3, ymm8                          // acc
   mov r15, qword ptr [r14 + 32]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm8, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm8, xmm8                                   // x_0
+  vcvtph2ps ymm8, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm9, ymm7, ymm8                           // acc
   vfmadd231ps ymm10, ymm6, ymm8                          // acc
   vfmadd231ps ymm11, ymm5, ymm8                          // acc
@@ -495,8 +437,7 @@ L(pixels):
   vfmadd231ps ymm13, ymm3, ymm8                          // acc
   mov r15, qword ptr [r14 + 40]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm8, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm8, xmm8                                   // x_0
+  vcvtph2ps ymm8, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm10, ymm7, ymm8                          // acc
   vfmadd231ps ymm11, ymm6, ymm8                          // acc
   vfmadd231ps ymm12, ymm5, ymm8                          // acc
@@ -504,8 +445,7 @@ L(pixels):
   vfmadd231ps ymm14, ymm3, ymm8                          // acc
   mov r15, qword ptr [r14 + 48]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm8, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm8, xmm8                                   // x_0
+  vcvtph2ps ymm8, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm11, ymm7, ymm8                          // acc
   vfmadd231ps ymm12, ymm6, ymm8                          // acc
   vfmadd231ps ymm13, ymm5, ymm8                          // acc
@@ -513,72 +453,58 @@ L(pixels):
   vfmadd231ps ymm15, ymm3, ymm8                          // acc
   mov r15, qword ptr [r14 + 56]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm3, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm3, xmm3                                   // x_0
+  vcvtph2ps ymm3, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm12, ymm7, ymm3                          // acc
   vfmadd231ps ymm13, ymm6, ymm3                          // acc
   vfmadd231ps ymm14, ymm5, ymm3                          // acc
   vfmadd231ps ymm15, ymm4, ymm3                          // acc
   mov r15, qword ptr [r14 + 64]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm3, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm3, xmm3                                   // x_0
+  vcvtph2ps ymm3, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm13, ymm7, ymm3                          // acc
   vfmadd231ps ymm14, ymm6, ymm3                          // acc
   vfmadd231ps ymm15, ymm5, ymm3                          // acc
   mov r15, qword ptr [r14 + 72]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm3, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm3, xmm3                                   // x_0
+  vcvtph2ps ymm3, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm14, ymm7, ymm3                          // acc
   vfmadd231ps ymm15, ymm6, ymm3                          // acc
   mov r15, qword ptr [r14 + 80]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm3, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm3, xmm3                                   // x_0
+  vcvtph2ps ymm3, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm15, ymm7, ymm3                          // acc
   mov r15, qword ptr [rdi + 8*6]                         // lhs_stride
   lea r14, [r14 + r15]                                   // line
-  vmovdqu xmm3, xmmword ptr [rsi + 320]                  // w
-  vcvtph2ps ymm3, xmm3                                   // w
-  vmovdqu xmm4, xmmword ptr [rsi + 336]                  // w
-  vcvtph2ps ymm4, xmm4                                   // w
-  vmovdqu xmm5, xmmword ptr [rsi + 352]                  // w
-  vcvtph2ps ymm5, xmm5                                   // w
-  vmovdqu xmm6, xmmword ptr [rsi + 368]                  // w
-  vcvtph2ps ymm6, xmm6                                   // w
-  vmovdqu xmm7, xmmword ptr [rsi + 384]                  // w
-  vcvtph2ps ymm7, xmm7                                   // w
+  vcvtph2ps ymm3, xmmword ptr [rsi + 320]                // w
+  vcvtph2ps ymm4, xmmword ptr [rsi + 336]                // w
+  vcvtph2ps ymm5, xmmword ptr [rsi + 352]                // w
+  vcvtph2ps ymm6, xmmword ptr [rsi + 368]                // w
+  vcvtph2ps ymm7, xmmword ptr [rsi + 384]                // w
   mov r15, qword ptr [r14 + 0]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm8, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm8, xmm8                                   // x_0
+  vcvtph2ps ymm8, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm9, ymm3, ymm8                           // acc
   mov r15, qword ptr [r14 + 8]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm8, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm8, xmm8                                   // x_0
+  vcvtph2ps ymm8, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm9, ymm4, ymm8                           // acc
   vfmadd231ps ymm10, ymm3, ymm8                          // acc
   mov r15, qword ptr [r14 + 16]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm8, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm8, xmm8                                   // x_0
+  vcvtph2ps ymm8, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm9, ymm5, ymm8                           // acc
   vfmadd231ps ymm10, ymm4, ymm8                          // acc
   vfmadd231ps ymm11, ymm3, ymm8                          // acc
   mov r15, qword ptr [r14 + 24]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm8, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm8, xmm8                                   // x_0
+  vcvtph2ps ymm8, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm9, ymm6, ymm8                           // acc
   vfmadd231ps ymm10, ymm5, ymm8                          // acc
   vfmadd231ps ymm11, ymm4, ymm8                          // acc
   vfmadd231ps ymm12, ymm3, ymm8                          // acc
   mov r15, qword ptr [r14 + 32]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm8, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm8, xmm8                                   // x_0
+  vcvtph2ps ymm8, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm9, ymm7, ymm8                           // acc
   vfmadd231ps ymm10, ymm6, ymm8                          // acc
   vfmadd231ps ymm11, ymm5, ymm8                          // acc
@@ -586,8 +512,7 @@ L(pixels):
   vfmadd231ps ymm13, ymm3, ymm8                          // acc
   mov r15, qword ptr [r14 + 40]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm8, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm8, xmm8                                   // x_0
+  vcvtph2ps ymm8, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm10, ymm7, ymm8                          // acc
   vfmadd231ps ymm11, ymm6, ymm8                          // acc
   vfmadd231ps ymm12, ymm5, ymm8                          // acc
@@ -595,8 +520,7 @@ L(pixels):
   vfmadd231ps ymm14, ymm3, ymm8                          // acc
   mov r15, qword ptr [r14 + 48]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm8, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm8, xmm8                                   // x_0
+  vcvtph2ps ymm8, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm11, ymm7, ymm8                          // acc
   vfmadd231ps ymm12, ymm6, ymm8                          // acc
   vfmadd231ps ymm13, ymm5, ymm8                          // acc
@@ -604,29 +528,25 @@ L(pixels):
   vfmadd231ps ymm15, ymm3, ymm8                          // acc
   mov r15, qword ptr [r14 + 56]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm3, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm3, xmm3                                   // x_0
+  vcvtph2ps ymm3, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm12, ymm7, ymm3                          // acc
   vfmadd231ps ymm13, ymm6, ymm3                          // acc
   vfmadd231ps ymm14, ymm5, ymm3                          // acc
   vfmadd231ps ymm15, ymm4, ymm3                          // acc
   mov r15, qword ptr [r14 + 64]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm3, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm3, xmm3                                   // x_0
+  vcvtph2ps ymm3, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm13, ymm7, ymm3                          // acc
   vfmadd231ps ymm14, ymm6, ymm3                          // acc
   vfmadd231ps ymm15, ymm5, ymm3                          // acc
   mov r15, qword ptr [r14 + 72]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu xmm3, xmmword ptr [r15 + 0]                    // x_0
-  vcvtph2ps ymm3, xmm3                                   // x_0
+  vcvtph2ps ymm3, xmmword ptr [r15 + 0]                  // x_0
   vfmadd231ps ymm14, ymm7, ymm3                          // acc
   vfmadd231ps ymm15, ymm6, ymm3                          // acc
   mov r14, qword ptr [r14 + 80]                          // pixel
   lea r14, [r14 + r10]                                   // at
-  vmovdqu xmm3, xmmword ptr [r14 + 0]                    // x_0
-  vcvtph2ps ymm3, xmm3                                   // x_0
+  vcvtph2ps ymm3, xmmword ptr [r14 + 0]                  // x_0
   vfmadd231ps ymm15, ymm7, ymm3                          // acc
   lea r13, [r9 + r13]                                    // dst
   vmaxps ymm3, ymm0, ymm9                                // out
@@ -696,10 +616,8 @@ L(tap_x):
   mov r14, qword ptr [r13 + 0]                           // pixel
   lea r14, [r14 + r10]                                   // at
   lea r13, [r13 + 8]
-  vmovdqu xmm4, xmmword ptr [rbp + 0]                    // w
-  vcvtph2ps ymm4, xmm4                                   // w
-  vmovdqu xmm5, xmmword ptr [r14 + 0]                    // x_0
-  vcvtph2ps ymm5, xmm5                                   // x_0
+  vcvtph2ps ymm4, xmmword ptr [rbp + 0]                  // w
+  vcvtph2ps ymm5, xmmword ptr [r14 + 0]                  // x_0
   vfmadd231ps ymm3, ymm4, ymm5                           // acc
   lea rbp, [rbp + 16]
   sub r12, 1                                             // next tap_x
@@ -816,8 +734,7 @@ L(tap_x_2):
   mov r12, qword ptr [rbp + 0]                           // pixel
   lea r12, [r12 + r10]                                   // at
   lea rbp, [rbp + 8]
-  vmovdqu xmm4, xmmword ptr [rbx + 0]                    // w
-  vcvtph2ps ymm4, xmm4                                   // w
+  vcvtph2ps ymm4, xmmword ptr [rbx + 0]                  // w
   mov r13, 0
   mov r14, rdx
   cmp r14, r13

@@ -182,30 +182,24 @@ L(pixels):
   cmova r14, rbx
   mov r15, qword ptr [rdi + 8*5]                         // lhs
   lea r14, [r15 + r14]                                   // line
-  vmovdqu32 xmm5, xmmword ptr [rsi + 0]                  // w
-  vpmovsxbd zmm5, xmm5                                   // w
-  vmovdqu32 xmm6, xmmword ptr [rsi + 16]                 // w
-  vpmovsxbd zmm6, xmm6                                   // w
-  vmovdqu32 xmm7, xmmword ptr [rsi + 32]                 // w
-  vpmovsxbd zmm7, xmm7                                   // w
+  vpmovsxbd zmm5, xmmword ptr [rsi + 0]                  // w
+  vpmovsxbd zmm6, xmmword ptr [rsi + 16]                 // w
+  vpmovsxbd zmm7, xmmword ptr [rsi + 32]                 // w
   mov r15, qword ptr [r14 + 0]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm8, xmmword ptr [r15 + 0]                  // x_0
-  vpmovsxbd zmm8, xmm8                                   // x_0
+  vpmovsxbd zmm8, xmmword ptr [r15 + 0]                  // x_0
   vpmulld zmm8, zmm8, zmm5                               // product
   vpaddd zmm8, zmm4, zmm8                                // acc
   mov r15, qword ptr [r14 + 8]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm9, xmmword ptr [r15 + 0]                  // x_0
-  vpmovsxbd zmm9, xmm9                                   // x_0
+  vpmovsxbd zmm9, xmmword ptr [r15 + 0]                  // x_0
   vpmulld zmm10, zmm9, zmm6                              // product
   vpaddd zmm8, zmm8, zmm10                               // acc
   vpmulld zmm9, zmm9, zmm5                               // product
   vpaddd zmm9, zmm4, zmm9                                // acc
   mov r15, qword ptr [r14 + 16]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm10, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm10, xmm10                                 // x_0
+  vpmovsxbd zmm10, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm11, zmm10, zmm7                             // product
   vpaddd zmm8, zmm8, zmm11                               // acc
   vpmulld zmm11, zmm10, zmm6                             // product
@@ -214,8 +208,7 @@ L(pixels):
   vpaddd zmm10, zmm4, zmm10                              // acc
   mov r15, qword ptr [r14 + 24]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm11, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm11, xmm11                                 // x_0
+  vpmovsxbd zmm11, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm12, zmm11, zmm7                             // product
   vpaddd zmm9, zmm9, zmm12                               // acc
   vpmulld zmm12, zmm11, zmm6                             // product
@@ -224,8 +217,7 @@ L(pixels):
   vpaddd zmm11, zmm4, zmm11                              // acc
   mov r15, qword ptr [r14 + 32]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm12, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm12, xmm12                                 // x_0
+  vpmovsxbd zmm12, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm13, zmm12, zmm7                             // product
   vpaddd zmm10, zmm10, zmm13                             // acc
   vpmulld zmm13, zmm12, zmm6                             // product
@@ -234,8 +226,7 @@ L(pixels):
   vpaddd zmm12, zmm4, zmm12                              // acc
   mov r15, qword ptr [r14 + 40]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm13, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm13, xmm13                                 // x_0
+  vpmovsxbd zmm13, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm14, zmm13, zmm7                             // product
   vpaddd zmm11, zmm11, zmm14                             // acc
   vpmulld zmm14, zmm13, zmm6                             // product
@@ -244,8 +235,7 @@ L(pixels):
   vpaddd zmm13, zmm4, zmm13                              // acc
   mov r15, qword ptr [r14 + 48]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm14, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm14, xmm14                                 // x_0
+  vpmovsxbd zmm14, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm15, zmm14, zmm7                             // product
   vpaddd zmm12, zmm12, zmm15                             // acc
   vpmulld zmm15, zmm14, zmm6                             // product
@@ -254,44 +244,36 @@ L(pixels):
   vpaddd zmm5, zmm4, zmm5                                // acc
   mov r15, qword ptr [r14 + 56]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm14, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm14, xmm14                                 // x_0
+  vpmovsxbd zmm14, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm15, zmm14, zmm7                             // product
   vpaddd zmm13, zmm13, zmm15                             // acc
   vpmulld zmm6, zmm14, zmm6                              // product
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r15, qword ptr [r14 + 64]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm6, xmmword ptr [r15 + 0]                  // x_0
-  vpmovsxbd zmm6, xmm6                                   // x_0
+  vpmovsxbd zmm6, xmmword ptr [r15 + 0]                  // x_0
   vpmulld zmm6, zmm6, zmm7                               // product
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r15, qword ptr [rdi + 8*6]                         // lhs_stride
   lea r14, [r14 + r15]                                   // line
-  vmovdqu32 xmm6, xmmword ptr [rsi + 48]                 // w
-  vpmovsxbd zmm6, xmm6                                   // w
-  vmovdqu32 xmm7, xmmword ptr [rsi + 64]                 // w
-  vpmovsxbd zmm7, xmm7                                   // w
-  vmovdqu32 xmm14, xmmword ptr [rsi + 80]                // w
-  vpmovsxbd zmm14, xmm14                                 // w
+  vpmovsxbd zmm6, xmmword ptr [rsi + 48]                 // w
+  vpmovsxbd zmm7, xmmword ptr [rsi + 64]                 // w
+  vpmovsxbd zmm14, xmmword ptr [rsi + 80]                // w
   mov r15, qword ptr [r14 + 0]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm15, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm15, xmm15                                 // x_0
+  vpmovsxbd zmm15, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm15, zmm15, zmm6                             // product
   vpaddd zmm8, zmm8, zmm15                               // acc
   mov r15, qword ptr [r14 + 8]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm15, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm15, xmm15                                 // x_0
+  vpmovsxbd zmm15, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm16, zmm15, zmm7                             // product
   vpaddd zmm8, zmm8, zmm16                               // acc
   vpmulld zmm15, zmm15, zmm6                             // product
   vpaddd zmm9, zmm9, zmm15                               // acc
   mov r15, qword ptr [r14 + 16]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm15, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm15, xmm15                                 // x_0
+  vpmovsxbd zmm15, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm16, zmm15, zmm14                            // product
   vpaddd zmm8, zmm8, zmm16                               // acc
   vpmulld zmm16, zmm15, zmm7                             // product
@@ -300,8 +282,7 @@ L(pixels):
   vpaddd zmm10, zmm10, zmm15                             // acc
   mov r15, qword ptr [r14 + 24]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm15, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm15, xmm15                                 // x_0
+  vpmovsxbd zmm15, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm16, zmm15, zmm14                            // product
   vpaddd zmm9, zmm9, zmm16                               // acc
   vpmulld zmm16, zmm15, zmm7                             // product
@@ -310,8 +291,7 @@ L(pixels):
   vpaddd zmm11, zmm11, zmm15                             // acc
   mov r15, qword ptr [r14 + 32]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm15, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm15, xmm15                                 // x_0
+  vpmovsxbd zmm15, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm16, zmm15, zmm14                            // product
   vpaddd zmm10, zmm10, zmm16                             // acc
   vpmulld zmm16, zmm15, zmm7                             // product
@@ -320,8 +300,7 @@ L(pixels):
   vpaddd zmm12, zmm12, zmm15                             // acc
   mov r15, qword ptr [r14 + 40]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm15, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm15, xmm15                                 // x_0
+  vpmovsxbd zmm15, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm16, zmm15, zmm14                            // product
   vpaddd zmm11, zmm11, zmm16                             // acc
   vpmulld zmm16, zmm15, zmm7                             // product
@@ -330,8 +309,7 @@ L(pixels):
   vpaddd zmm13, zmm13, zmm15                             // acc
   mov r15, qword ptr [r14 + 48]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm15, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm15, xmm15                                 // x_0
+  vpmovsxbd zmm15, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm16, zmm15, zmm14                            // product
   vpaddd zmm12, zmm12, zmm16                             // acc
   vpmulld zmm16, zmm15, zmm7                             // product
@@ -340,44 +318,36 @@ L(pixels):
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r15, qword ptr [r14 + 56]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm6, xmmword ptr [r15 + 0]                  // x_0
-  vpmovsxbd zmm6, xmm6                                   // x_0
+  vpmovsxbd zmm6, xmmword ptr [r15 + 0]                  // x_0
   vpmulld zmm15, zmm6, zmm14                             // product
   vpaddd zmm13, zmm13, zmm15                             // acc
   vpmulld zmm6, zmm6, zmm7                               // product
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r15, qword ptr [r14 + 64]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm6, xmmword ptr [r15 + 0]                  // x_0
-  vpmovsxbd zmm6, xmm6                                   // x_0
+  vpmovsxbd zmm6, xmmword ptr [r15 + 0]                  // x_0
   vpmulld zmm6, zmm6, zmm14                              // product
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r15, qword ptr [rdi + 8*6]                         // lhs_stride
   lea r14, [r14 + r15]                                   // line
-  vmovdqu32 xmm6, xmmword ptr [rsi + 96]                 // w
-  vpmovsxbd zmm6, xmm6                                   // w
-  vmovdqu32 xmm7, xmmword ptr [rsi + 112]                // w
-  vpmovsxbd zmm7, xmm7                                   // w
-  vmovdqu32 xmm14, xmmword ptr [rsi + 128]               // w
-  vpmovsxbd zmm14, xmm14                                 // w
+  vpmovsxbd zmm6, xmmword ptr [rsi + 96]                 // w
+  vpmovsxbd zmm7, xmmword ptr [rsi + 112]                // w
+  vpmovsxbd zmm14, xmmword ptr [rsi + 128]               // w
   mov r15, qword ptr [r14 + 0]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm15, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm15, xmm15                                 // x_0
+  vpmovsxbd zmm15, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm15, zmm15, zmm6                             // product
   vpaddd zmm8, zmm8, zmm15                               // acc
   mov r15, qword ptr [r14 + 8]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm15, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm15, xmm15                                 // x_0
+  vpmovsxbd zmm15, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm16, zmm15, zmm7                             // product
   vpaddd zmm8, zmm8, zmm16                               // acc
   vpmulld zmm15, zmm15, zmm6                             // product
   vpaddd zmm9, zmm9, zmm15                               // acc
   mov r15, qword ptr [r14 + 16]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm15, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm15, xmm15                                 // x_0
+  vpmovsxbd zmm15, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm16, zmm15, zmm14                            // product
   vpaddd zmm8, zmm8, zmm16                               // acc
   vpmulld zmm16, zmm15, zmm7                             // product
@@ -386,8 +356,7 @@ L(pixels):
   vpaddd zmm10, zmm10, zmm15                             // acc
   mov r15, qword ptr [r14 + 24]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm15, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm15, xmm15                                 // x_0
+  vpmovsxbd zmm15, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm16, zmm15, zmm14                            // product
   vpaddd zmm9, zmm9, zmm16                               // acc
   vpmulld zmm16, zmm15, zmm7                             // product
@@ -396,8 +365,7 @@ L(pixels):
   vpaddd zmm11, zmm11, zmm15                             // acc
   mov r15, qword ptr [r14 + 32]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm15, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm15, xmm15                                 // x_0
+  vpmovsxbd zmm15, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm16, zmm15, zmm14                            // product
   vpaddd zmm10, zmm10, zmm16                             // acc
   vpmulld zmm16, zmm15, zmm7                             // product
@@ -406,8 +374,7 @@ L(pixels):
   vpaddd zmm12, zmm12, zmm15                             // acc
   mov r15, qword ptr [r14 + 40]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm15, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm15, xmm15                                 // x_0
+  vpmovsxbd zmm15, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm16, zmm15, zmm14                            // product
   vpaddd zmm11, zmm11, zmm16                             // acc
   vpmulld zmm16, zmm15, zmm7                             // product
@@ -416,8 +383,7 @@ L(pixels):
   vpaddd zmm13, zmm13, zmm15                             // acc
   mov r15, qword ptr [r14 + 48]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm15, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm15, xmm15                                 // x_0
+  vpmovsxbd zmm15, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm16, zmm15, zmm14                            // product
   vpaddd zmm12, zmm12, zmm16                             // acc
   vpmulld zmm16, zmm15, zmm7                             // product
@@ -426,16 +392,14 @@ L(pixels):
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r15, qword ptr [r14 + 56]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm6, xmmword ptr [r15 + 0]                  // x_0
-  vpmovsxbd zmm6, xmm6                                   // x_0
+  vpmovsxbd zmm6, xmmword ptr [r15 + 0]                  // x_0
   vpmulld zmm15, zmm6, zmm14                             // product
   vpaddd zmm13, zmm13, zmm15                             // acc
   vpmulld zmm6, zmm6, zmm7                               // product
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r14, qword ptr [r14 + 64]                          // pixel
   lea r14, [r14 + r10]                                   // at
-  vmovdqu32 xmm6, xmmword ptr [r14 + 0]                  // x_0
-  vpmovsxbd zmm6, xmm6                                   // x_0
+  vpmovsxbd zmm6, xmmword ptr [r14 + 0]                  // x_0
   vpmulld zmm6, zmm6, zmm14                              // product
   vpaddd zmm5, zmm5, zmm6                                // acc
   lea r13, [r9 + r13]                                    // dst
@@ -534,10 +498,8 @@ L(tap_x):
   mov r14, qword ptr [r13 + 0]                           // pixel
   lea r14, [r14 + r10]                                   // at
   lea r13, [r13 + 8]
-  vmovdqu32 xmm6, xmmword ptr [rbp + 0]                  // w
-  vpmovsxbd zmm6, xmm6                                   // w
-  vmovdqu32 xmm7, xmmword ptr [r14 + 0]                  // x_0
-  vpmovsxbd zmm7, xmm7                                   // x_0
+  vpmovsxbd zmm6, xmmword ptr [rbp + 0]                  // w
+  vpmovsxbd zmm7, xmmword ptr [r14 + 0]                  // x_0
   vpmulld zmm6, zmm7, zmm6                               // product
   vpaddd zmm5, zmm5, zmm6                                // acc
   lea rbp, [rbp + 16]
@@ -594,8 +556,7 @@ L(tap_x_2):
   mov r14, qword ptr [r13 + 0]                           // pixel
   lea r14, [r14 + r10]                                   // at
   lea r13, [r13 + 8]
-  vmovdqu32 xmm6, xmmword ptr [rbp + 0]                  // w
-  vpmovsxbd zmm6, xmm6                                   // w
+  vpmovsxbd zmm6, xmmword ptr [rbp + 0]                  // w
   vmovdqu8 xmm7{k1}{z}, xmmword ptr [r14 + 0]            // x_0
   vpmovsxbd zmm7, xmm7                                   // x_0
   vpmulld zmm6, zmm7, zmm6                               // product

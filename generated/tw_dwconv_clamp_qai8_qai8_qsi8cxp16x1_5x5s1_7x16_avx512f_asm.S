@@ -182,34 +182,26 @@ L(pixels):
   cmova r14, rbx
   mov r15, qword ptr [rdi + 8*5]                         // lhs
   lea r14, [r15 + r14]                                   // line
-  vmovdqu32 xmm5, xmmword ptr [rsi + 0]                  // w
-  vpmovsxbd zmm5, xmm5                                   // w
-  vmovdqu32 xmm6, xmmword ptr [rsi + 16]                 // w
-  vpmovsxbd zmm6, xmm6                                   // w
-  vmovdqu32 xmm7, xmmword ptr [rsi + 32]                 // w
-  vpmovsxbd zmm7, xmm7                                   // w
-  vmovdqu32 xmm8, xmmword ptr [rsi + 48]                 // w
-  vpmovsxbd zmm8, xmm8                                   // w
-  vmovdqu32 xmm9, xmmword ptr [rsi + 64]                 // w
-  vpmovsxbd zmm9, xmm9                                   // w
+  vpmovsxbd zmm5, xmmword ptr [rsi + 0]                  // w
+  vpmovsxbd zmm6, xmmword ptr [rsi + 16]                 // w
+  vpmovsxbd zmm7, xmmword ptr [rsi + 32]                 // w
+  vpmovsxbd zmm8, xmmword ptr [rsi + 48]                 // w
+  vpmovsxbd zmm9, xmmword ptr [rsi + 64]                 // w
   mov r15, qword ptr [r14 + 0]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm10, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm10, xmm10                                 // x_0
+  vpmovsxbd zmm10, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm10, zmm10, zmm5                             // product
   vpaddd zmm10, zmm4, zmm10                              // acc
   mov r15, qword ptr [r14 + 8]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm11, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm11, xmm11                                 // x_0
+  vpmovsxbd zmm11, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm12, zmm11, zmm6                             // product
   vpaddd zmm10, zmm10, zmm12                             // acc
   vpmulld zmm11, zmm11, zmm5                             // product
   vpaddd zmm11, zmm4, zmm11                              // acc
   mov r15, qword ptr [r14 + 16]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm12, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm12, xmm12                                 // x_0
+  vpmovsxbd zmm12, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm13, zmm12, zmm7                             // product
   vpaddd zmm10, zmm10, zmm13                             // acc
   vpmulld zmm13, zmm12, zmm6                             // product
@@ -218,8 +210,7 @@ L(pixels):
   vpaddd zmm12, zmm4, zmm12                              // acc
   mov r15, qword ptr [r14 + 24]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm13, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm13, xmm13                                 // x_0
+  vpmovsxbd zmm13, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm14, zmm13, zmm8                             // product
   vpaddd zmm10, zmm10, zmm14                             // acc
   vpmulld zmm14, zmm13, zmm7                             // product
@@ -230,8 +221,7 @@ L(pixels):
   vpaddd zmm13, zmm4, zmm13                              // acc
   mov r15, qword ptr [r14 + 32]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm14, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm14, xmm14                                 // x_0
+  vpmovsxbd zmm14, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm15, zmm14, zmm9                             // product
   vpaddd zmm10, zmm10, zmm15                             // acc
   vpmulld zmm15, zmm14, zmm8                             // product
@@ -244,8 +234,7 @@ L(pixels):
   vpaddd zmm14, zmm4, zmm14                              // acc
   mov r15, qword ptr [r14 + 40]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm15, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm15, xmm15                                 // x_0
+  vpmovsxbd zmm15, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm16, zmm15, zmm9                             // product
   vpaddd zmm11, zmm11, zmm16                             // acc
   vpmulld zmm16, zmm15, zmm8                             // product
@@ -258,8 +247,7 @@ L(pixels):
   vpaddd zmm15, zmm4, zmm15                              // acc
   mov r15, qword ptr [r14 + 48]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm16, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm16, xmm16                                 // x_0
+  vpmovsxbd zmm16, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm17, zmm16, zmm9                             // product
   vpaddd zmm12, zmm12, zmm17                             // acc
   vpmulld zmm17, zmm16, zmm8                             // product
@@ -272,8 +260,7 @@ L(pixels):
   vpaddd zmm5, zmm4, zmm5                                // acc
   mov r15, qword ptr [r14 + 56]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm16, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm16, xmm16                                 // x_0
+  vpmovsxbd zmm16, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm17, zmm16, zmm9                             // product
   vpaddd zmm13, zmm13, zmm17                             // acc
   vpmulld zmm17, zmm16, zmm8                             // product
@@ -284,8 +271,7 @@ L(pixels):
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r15, qword ptr [r14 + 64]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm6, xmmword ptr [r15 + 0]                  // x_0
-  vpmovsxbd zmm6, xmm6                                   // x_0
+  vpmovsxbd zmm6, xmmword ptr [r15 + 0]                  // x_0
   vpmulld zmm16, zmm6, zmm9                              // product
   vpaddd zmm14, zmm14, zmm16                             // acc
   vpmulld zmm16, zmm6, zmm8                              // product
@@ -294,48 +280,38 @@ L(pixels):
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r15, qword ptr [r14 + 72]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm6, xmmword ptr [r15 + 0]                  // x_0
-  vpmovsxbd zmm6, xmm6                                   // x_0
+  vpmovsxbd zmm6, xmmword ptr [r15 + 0]                  // x_0
   vpmulld zmm7, zmm6, zmm9                               // product
   vpaddd zmm7, zmm15, zmm7                               // acc
   vpmulld zmm6, zmm6, zmm8                               // product
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r15, qword ptr [r14 + 80]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm6, xmmword ptr [r15 + 0]                  // x_0
-  vpmovsxbd zmm6, xmm6                                   // x_0
+  vpmovsxbd zmm6, xmmword ptr [r15 + 0]                  // x_0
   vpmulld zmm6, zmm6, zmm9                               // product
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r15, qword ptr [rdi + 8*6]                         // lhs_stride
   lea r14, [r14 + r15]                                   // line
-  vmovdqu32 xmm6, xmmword ptr [rsi + 80]                 // w
-  vpmovsxbd zmm6, xmm6                                   // w
-  vmovdqu32 xmm8, xmmword ptr [rsi + 96]                 // w
-  vpmovsxbd zmm8, xmm8                                   // w
-  vmovdqu32 xmm9, xmmword ptr [rsi + 112]                // w
-  vpmovsxbd zmm9, xmm9                                   // w
-  vmovdqu32 xmm15, xmmword ptr [rsi + 128]               // w
-  vpmovsxbd zmm15, xmm15                                 // w
-  vmovdqu32 xmm16, xmmword ptr [rsi + 144]               // w
-  vpmovsxbd zmm16, xmm16                                 // w
+  vpmovsxbd zmm6, xmmword ptr [rsi + 80]                 // w
+  vpmovsxbd zmm8, xmmword ptr [rsi + 96]                 // w
+  vpmovsxbd zmm9, xmmword ptr [rsi + 112]                // w
+  vpmovsxbd zmm15, xmmword ptr [rsi + 128]               // w
+  vpmovsxbd zmm16, xmmword ptr [rsi + 144]               // w
   mov r15, qword ptr [r14 + 0]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm17, zmm17, zmm6                             // product
   vpaddd zmm10, zmm10, zmm17                             // acc
   mov r15, qword ptr [r14 + 8]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm8                             // product
   vpaddd zmm10, zmm10, zmm18                             // acc
   vpmulld zmm17, zmm17, zmm6                             // product
   vpaddd zmm11, zmm11, zmm17                             // acc
   mov r15, qword ptr [r14 + 16]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm9                             // product
   vpaddd zmm10, zmm10, zmm18                             // acc
   vpmulld zmm18, zmm17, zmm8                             // product
@@ -344,8 +320,7 @@ L(pixels):
   vpaddd zmm12, zmm12, zmm17                             // acc
   mov r15, qword ptr [r14 + 24]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm15                            // product
   vpaddd zmm10, zmm10, zmm18                             // acc
   vpmulld zmm18, zmm17, zmm9                             // product
@@ -356,8 +331,7 @@ L(pixels):
   vpaddd zmm13, zmm13, zmm17                             // acc
   mov r15, qword ptr [r14 + 32]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm16                            // product
   vpaddd zmm10, zmm10, zmm18                             // acc
   vpmulld zmm18, zmm17, zmm15                            // product
@@ -370,8 +344,7 @@ L(pixels):
   vpaddd zmm14, zmm14, zmm17                             // acc
   mov r15, qword ptr [r14 + 40]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm16                            // product
   vpaddd zmm11, zmm11, zmm18                             // acc
   vpmulld zmm18, zmm17, zmm15                            // product
@@ -384,8 +357,7 @@ L(pixels):
   vpaddd zmm7, zmm7, zmm17                               // acc
   mov r15, qword ptr [r14 + 48]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm16                            // product
   vpaddd zmm12, zmm12, zmm18                             // acc
   vpmulld zmm18, zmm17, zmm15                            // product
@@ -398,8 +370,7 @@ L(pixels):
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r15, qword ptr [r14 + 56]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm6, xmmword ptr [r15 + 0]                  // x_0
-  vpmovsxbd zmm6, xmm6                                   // x_0
+  vpmovsxbd zmm6, xmmword ptr [r15 + 0]                  // x_0
   vpmulld zmm17, zmm6, zmm16                             // product
   vpaddd zmm13, zmm13, zmm17                             // acc
   vpmulld zmm17, zmm6, zmm15                             // product
@@ -410,8 +381,7 @@ L(pixels):
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r15, qword ptr [r14 + 64]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm6, xmmword ptr [r15 + 0]                  // x_0
-  vpmovsxbd zmm6, xmm6                                   // x_0
+  vpmovsxbd zmm6, xmmword ptr [r15 + 0]                  // x_0
   vpmulld zmm8, zmm6, zmm16                              // product
   vpaddd zmm8, zmm14, zmm8                               // acc
   vpmulld zmm14, zmm6, zmm15                             // product
@@ -420,48 +390,38 @@ L(pixels):
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r15, qword ptr [r14 + 72]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm6, xmmword ptr [r15 + 0]                  // x_0
-  vpmovsxbd zmm6, xmm6                                   // x_0
+  vpmovsxbd zmm6, xmmword ptr [r15 + 0]                  // x_0
   vpmulld zmm9, zmm6, zmm16                              // product
   vpaddd zmm7, zmm7, zmm9                                // acc
   vpmulld zmm6, zmm6, zmm15                              // product
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r15, qword ptr [r14 + 80]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm6, xmmword ptr [r15 + 0]                  // x_0
-  vpmovsxbd zmm6, xmm6                                   // x_0
+  vpmovsxbd zmm6, xmmword ptr [r15 + 0]                  // x_0
   vpmulld zmm6, zmm6, zmm16                              // product
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r15, qword ptr [rdi + 8*6]                         // lhs_stride
   lea r14, [r14 + r15]                                   // line
-  vmovdqu32 xmm6, xmmword ptr [rsi + 160]                // w
-  vpmovsxbd zmm6, xmm6                                   // w
-  vmovdqu32 xmm9, xmmword ptr [rsi + 176]                // w
-  vpmovsxbd zmm9, xmm9                                   // w
-  vmovdqu32 xmm14, xmmword ptr [rsi + 192]               // w
-  vpmovsxbd zmm14, xmm14                                 // w
-  vmovdqu32 xmm15, xmmword ptr [rsi + 208]               // w
-  vpmovsxbd zmm15, xmm15                                 // w
-  vmovdqu32 xmm16, xmmword ptr [rsi + 224]               // w
-  vpmovsxbd zmm16, xmm16                                 // w
+  vpmovsxbd zmm6, xmmword ptr [rsi + 160]                // w
+  vpmovsxbd zmm9, xmmword ptr [rsi + 176]                // w
+  vpmovsxbd zmm14, xmmword ptr [rsi + 192]               // w
+  vpmovsxbd zmm15, xmmword ptr [rsi + 208]               // w
+  vpmovsxbd zmm16, xmmword ptr [rsi + 224]               // w
   mov r15, qword ptr [r14 + 0]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm17, zmm17, zmm6                             // product
   vpaddd zmm10, zmm10, zmm17                             // acc
   mov r15, qword ptr [r14 + 8]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm9                             // product
   vpaddd zmm10, zmm10, zmm18                             // acc
   vpmulld zmm17, zmm17, zmm6                             // product
   vpaddd zmm11, zmm11, zmm17                             // acc
   mov r15, qword ptr [r14 + 16]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm14                            // product
   vpaddd zmm10, zmm10, zmm18                             // acc
   vpmulld zmm18, zmm17, zmm9                             // product
@@ -470,8 +430,7 @@ L(pixels):
   vpaddd zmm12, zmm12, zmm17                             // acc
   mov r15, qword ptr [r14 + 24]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm15                            // product
   vpaddd zmm10, zmm10, zmm18                             // acc
   vpmulld zmm18, zmm17, zmm14                            // product
@@ -482,8 +441,7 @@ L(pixels):
   vpaddd zmm13, zmm13, zmm17                             // acc
   mov r15, qword ptr [r14 + 32]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm16                            // product
   vpaddd zmm10, zmm10, zmm18                             // acc
   vpmulld zmm18, zmm17, zmm15                            // product
@@ -496,8 +454,7 @@ L(pixels):
   vpaddd zmm8, zmm8, zmm17                               // acc
   mov r15, qword ptr [r14 + 40]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm16                            // product
   vpaddd zmm11, zmm11, zmm18                             // acc
   vpmulld zmm18, zmm17, zmm15                            // product
@@ -510,8 +467,7 @@ L(pixels):
   vpaddd zmm7, zmm7, zmm17                               // acc
   mov r15, qword ptr [r14 + 48]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm16                            // product
   vpaddd zmm12, zmm12, zmm18                             // acc
   vpmulld zmm18, zmm17, zmm15                            // product
@@ -524,8 +480,7 @@ L(pixels):
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r15, qword ptr [r14 + 56]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm6, xmmword ptr [r15 + 0]                  // x_0
-  vpmovsxbd zmm6, xmm6                                   // x_0
+  vpmovsxbd zmm6, xmmword ptr [r15 + 0]                  // x_0
   vpmulld zmm17, zmm6, zmm16                             // product
   vpaddd zmm13, zmm13, zmm17                             // acc
   vpmulld zmm17, zmm6, zmm15                             // product
@@ -536,8 +491,7 @@ L(pixels):
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r15, qword ptr [r14 + 64]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm6, xmmword ptr [r15 + 0]                  // x_0
-  vpmovsxbd zmm6, xmm6                                   // x_0
+  vpmovsxbd zmm6, xmmword ptr [r15 + 0]                  // x_0
   vpmulld zmm9, zmm6, zmm16                              // product
   vpaddd zmm8, zmm8, zmm9                                // acc
   vpmulld zmm9, zmm6, zmm15                              // product
@@ -546,48 +500,38 @@ L(pixels):
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r15, qword ptr [r14 + 72]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm6, xmmword ptr [r15 + 0]                  // x_0
-  vpmovsxbd zmm6, xmm6                                   // x_0
+  vpmovsxbd zmm6, xmmword ptr [r15 + 0]                  // x_0
   vpmulld zmm9, zmm6, zmm16                              // product
   vpaddd zmm7, zmm7, zmm9                                // acc
   vpmulld zmm6, zmm6, zmm15                              // product
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r15, qword ptr [r14 + 80]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm6, xmmword ptr [r15 + 0]                  // x_0
-  vpmovsxbd zmm6, xmm6                                   // x_0
+  vpmovsxbd zmm6, xmmword ptr [r15 + 0]                  // x_0
   vpmulld zmm6, zmm6, zmm16                              // product
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r15, qword ptr [rdi + 8*6]                         // lhs_stride
   lea r14, [r14 + r15]                                   // line
-  vmovdqu32 xmm6, xmmword ptr [rsi + 240]                // w
-  vpmovsxbd zmm6, xmm6                                   // w
-  vmovdqu32 xmm9, xmmword ptr [rsi + 256]                // w
-  vpmovsxbd zmm9, xmm9                                   // w
-  vmovdqu32 xmm14, xmmword ptr [rsi + 272]               // w
-  vpmovsxbd zmm14, xmm14                                 // w
-  vmovdqu32 xmm15, xmmword ptr [rsi + 288]               // w
-  vpmovsxbd zmm15, xmm15                                 // w
-  vmovdqu32 xmm16, xmmword ptr [rsi + 304]               // w
-  vpmovsxbd zmm16, xmm16                                 // w
+  vpmovsxbd zmm6, xmmword ptr [rsi + 240]                // w
+  vpmovsxbd zmm9, xmmword ptr [rsi + 256]                // w
+  vpmovsxbd zmm14, xmmword ptr [rsi + 272]               // w
+  vpmovsxbd zmm15, xmmword ptr [rsi + 288]               // w
+  vpmovsxbd zmm16, xmmword ptr [rsi + 304]               // w
   mov r15, qword ptr [r14 + 0]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm17, zmm17, zmm6                             // product
   vpaddd zmm10, zmm10, zmm17                             // acc
   mov r15, qword ptr [r14 + 8]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm9                             // product
   vpaddd zmm10, zmm10, zmm18                             // acc
   vpmulld zmm17, zmm17, zmm6                             // product
   vpaddd zmm11, zmm11, zmm17                             // acc
   mov r15, qword ptr [r14 + 16]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm14                            // product
   vpaddd zmm10, zmm10, zmm18                             // acc
   vpmulld zmm18, zmm17, zmm9                             // product
@@ -596,8 +540,7 @@ L(pixels):
   vpaddd zmm12, zmm12, zmm17                             // acc
   mov r15, qword ptr [r14 + 24]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm15                            // product
   vpaddd zmm10, zmm10, zmm18                             // acc
   vpmulld zmm18, zmm17, zmm14                            // product
@@ -608,8 +551,7 @@ L(pixels):
   vpaddd zmm13, zmm13, zmm17                             // acc
   mov r15, qword ptr [r14 + 32]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm16                            // product
   vpaddd zmm10, zmm10, zmm18                             // acc
   vpmulld zmm18, zmm17, zmm15                            // product
@@ -622,8 +564,7 @@ L(pixels):
   vpaddd zmm8, zmm8, zmm17                               // acc
   mov r15, qword ptr [r14 + 40]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm16                            // product
   vpaddd zmm11, zmm11, zmm18                             // acc
   vpmulld zmm18, zmm17, zmm15                            // product
@@ -636,8 +577,7 @@ L(pixels):
   vpaddd zmm7, zmm7, zmm17                               // acc
   mov r15, qword ptr [r14 + 48]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm16                            // product
   vpaddd zmm12, zmm12, zmm18                             // acc
   vpmulld zmm18, zmm17, zmm15                            // product
@@ -650,8 +590,7 @@ L(pixels):
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r15, qword ptr [r14 + 56]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm6, xmmword ptr [r15 + 0]                  // x_0
-  vpmovsxbd zmm6, xmm6                                   // x_0
+  vpmovsxbd zmm6, xmmword ptr [r15 + 0]                  // x_0
   vpmulld zmm17, zmm6, zmm16                             // product
   vpaddd zmm13, zmm13, zmm17                             // acc
   vpmulld zmm17, zmm6, zmm15                             // product
@@ -662,8 +601,7 @@ L(pixels):
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r15, qword ptr [r14 + 64]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm6, xmmword ptr [r15 + 0]                  // x_0
-  vpmovsxbd zmm6, xmm6                                   // x_0
+  vpmovsxbd zmm6, xmmword ptr [r15 + 0]                  // x_0
   vpmulld zmm9, zmm6, zmm16                              // product
   vpaddd zmm8, zmm8, zmm9                                // acc
   vpmulld zmm9, zmm6, zmm15                              // product
@@ -672,48 +610,38 @@ L(pixels):
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r15, qword ptr [r14 + 72]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm6, xmmword ptr [r15 + 0]                  // x_0
-  vpmovsxbd zmm6, xmm6                                   // x_0
+  vpmovsxbd zmm6, xmmword ptr [r15 + 0]                  // x_0
   vpmulld zmm9, zmm6, zmm16                              // product
   vpaddd zmm7, zmm7, zmm9                                // acc
   vpmulld zmm6, zmm6, zmm15                              // product
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r15, qword ptr [r14 + 80]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm6, xmmword ptr [r15 + 0]                  // x_0
-  vpmovsxbd zmm6, xmm6                                   // x_0
+  vpmovsxbd zmm6, xmmword ptr [r15 + 0]                  // x_0
   vpmulld zmm6, zmm6, zmm16                              // product
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r15, qword ptr [rdi + 8*6]                         // lhs_stride
   lea r14, [r14 + r15]                                   // line
-  vmovdqu32 xmm6, xmmword ptr [rsi + 320]                // w
-  vpmovsxbd zmm6, xmm6                                   // w
-  vmovdqu32 xmm9, xmmword ptr [rsi + 336]                // w
-  vpmovsxbd zmm9, xmm9                                   // w
-  vmovdqu32 xmm14, xmmword ptr [rsi + 352]               // w
-  vpmovsxbd zmm14, xmm14                                 // w
-  vmovdqu32 xmm15, xmmword ptr [rsi + 368]               // w
-  vpmovsxbd zmm15, xmm15                                 // w
-  vmovdqu32 xmm16, xmmword ptr [rsi + 384]               // w
-  vpmovsxbd zmm16, xmm16                                 // w
+  vpmovsxbd zmm6, xmmword ptr [rsi + 320]                // w
+  vpmovsxbd zmm9, xmmword ptr [rsi + 336]                // w
+  vpmovsxbd zmm14, xmmword ptr [rsi + 352]               // w
+  vpmovsxbd zmm15, xmmword ptr [rsi + 368]               // w
+  vpmovsxbd zmm16, xmmword ptr [rsi + 384]               // w
   mov r15, qword ptr [r14 + 0]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm17, zmm17, zmm6                             // product
   vpaddd zmm10, zmm10, zmm17                             // acc
   mov r15, qword ptr [r14 + 8]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm9                             // product
   vpaddd zmm10, zmm10, zmm18                             // acc
   vpmulld zmm17, zmm17, zmm6                             // product
   vpaddd zmm11, zmm11, zmm17                             // acc
   mov r15, qword ptr [r14 + 16]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm14                            // product
   vpaddd zmm10, zmm10, zmm18                             // acc
   vpmulld zmm18, zmm17, zmm9                             // product
@@ -722,8 +650,7 @@ L(pixels):
   vpaddd zmm12, zmm12, zmm17                             // acc
   mov r15, qword ptr [r14 + 24]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm15                            // product
   vpaddd zmm10, zmm10, zmm18                             // acc
   vpmulld zmm18, zmm17, zmm14                            // product
@@ -734,8 +661,7 @@ L(pixels):
   vpaddd zmm13, zmm13, zmm17                             // acc
   mov r15, qword ptr [r14 + 32]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm16                            // product
   vpaddd zmm10, zmm10, zmm18                             // acc
   vpmulld zmm18, zmm17, zmm15                            // product
@@ -748,8 +674,7 @@ L(pixels):
   vpaddd zmm8, zmm8, zmm17                               // acc
   mov r15, qword ptr [r14 + 40]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm16                            // product
   vpaddd zmm11, zmm11, zmm18                             // acc
   vpmulld zmm18, zmm17, zmm15                            // product
@@ -762,8 +687,7 @@ L(pixels):
   vpaddd zmm7, zmm7, zmm17                               // acc
   mov r15, qword ptr [r14 + 48]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm16                            // product
   vpaddd zmm12, zmm12, zmm18                             // acc
   vpmulld zmm18, zmm17, zmm15                            // product
@@ -776,8 +700,7 @@ L(pixels):
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r15, qword ptr [r14 + 56]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm6, xmmword ptr [r15 + 0]                  // x_0
-  vpmovsxbd zmm6, xmm6                                   // x_0
+  vpmovsxbd zmm6, xmmword ptr [r15 + 0]                  // x_0
   vpmulld zmm17, zmm6, zmm16                             // product
   vpaddd zmm13, zmm13, zmm17                             // acc
   vpmulld zmm17, zmm6, zmm15                             // product
@@ -788,8 +711,7 @@ L(pixels):
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r15, qword ptr [r14 + 64]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm6, xmmword ptr [r15 + 0]                  // x_0
-  vpmovsxbd zmm6, xmm6                                   // x_0
+  vpmovsxbd zmm6, xmmword ptr [r15 + 0]                  // x_0
   vpmulld zmm9, zmm6, zmm16                              // product
   vpaddd zmm8, zmm8, zmm9                                // acc
   vpmulld zmm9, zmm6, zmm15                              // product
@@ -798,16 +720,14 @@ L(pixels):
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r15, qword ptr [r14 + 72]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm6, xmmword ptr [r15 + 0]                  // x_0
-  vpmovsxbd zmm6, xmm6                                   // x_0
+  vpmovsxbd zmm6, xmmword ptr [r15 + 0]                  // x_0
   vpmulld zmm9, zmm6, zmm16                              // product
   vpaddd zmm7, zmm7, zmm9                                // acc
   vpmulld zmm6, zmm6, zmm15                              // product
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r14, qword ptr [r14 + 80]                          // pixel
   lea r14, [r14 + r10]                                   // at
-  vmovdqu32 xmm6, xmmword ptr [r14 + 0]                  // x_0
-  vpmovsxbd zmm6, xmm6                                   // x_0
+  vpmovsxbd zmm6, xmmword ptr [r14 + 0]                  // x_0
   vpmulld zmm6, zmm6, zmm16                              // product
   vpaddd zmm5, zmm5, zmm6                                // acc
   lea r13, [r9 + r13]                                    // dst
@@ -906,10 +826,8 @@ L(tap_x):
   mov r14, qword ptr [r13 + 0]                           // pixel
   lea r14, [r14 + r10]                                   // at
   lea r13, [r13 + 8]
-  vmovdqu32 xmm6, xmmword ptr [rbp + 0]                  // w
-  vpmovsxbd zmm6, xmm6                                   // w
-  vmovdqu32 xmm7, xmmword ptr [r14 + 0]                  // x_0
-  vpmovsxbd zmm7, xmm7                                   // x_0
+  vpmovsxbd zmm6, xmmword ptr [rbp + 0]                  // w
+  vpmovsxbd zmm7, xmmword ptr [r14 + 0]                  // x_0
   vpmulld zmm6, zmm7, zmm6                               // product
   vpaddd zmm5, zmm5, zmm6                                // acc
   lea rbp, [rbp + 16]
@@ -966,8 +884,7 @@ L(tap_x_2):
   mov r14, qword ptr [r13 + 0]                           // pixel
   lea r14, [r14 + r10]                                   // at
   lea r13, [r13 + 8]
-  vmovdqu32 xmm6, xmmword ptr [rbp + 0]                  // w
-  vpmovsxbd zmm6, xmm6                                   // w
+  vpmovsxbd zmm6, xmmword ptr [rbp + 0]                  // w
   vmovdqu8 xmm7{k1}{z}, xmmword ptr [r14 + 0]            // x_0
   vpmovsxbd zmm7, xmm7                                   // x_0
   vpmulld zmm6, zmm7, zmm6                               // product

@@ -182,48 +182,38 @@ L(pixels):
   cmova r14, rbx
   mov r15, qword ptr [rdi + 8*5]                         // lhs
   lea r14, [r15 + r14]                                   // line
-  vmovdqu32 xmm5, xmmword ptr [rsi + 0]                  // w
-  vpmovsxbd zmm5, xmm5                                   // w
-  vmovdqu32 xmm6, xmmword ptr [rsi + 16]                 // w
-  vpmovsxbd zmm6, xmm6                                   // w
-  vmovdqu32 xmm7, xmmword ptr [rsi + 32]                 // w
-  vpmovsxbd zmm7, xmm7                                   // w
-  vmovdqu32 xmm8, xmmword ptr [rsi + 48]                 // w
-  vpmovsxbd zmm8, xmm8                                   // w
-  vmovdqu32 xmm9, xmmword ptr [rsi + 64]                 // w
-  vpmovsxbd zmm9, xmm9                                   // w
+  vpmovsxbd zmm5, xmmword ptr [rsi + 0]                  // w
+  vpmovsxbd zmm6, xmmword ptr [rsi + 16]                 // w
+  vpmovsxbd zmm7, xmmword ptr [rsi + 32]                 // w
+  vpmovsxbd zmm8, xmmword ptr [rsi + 48]                 // w
+  vpmovsxbd zmm9, xmmword ptr [rsi + 64]                 // w
   mov r15, qword ptr [r14 + 0]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm10, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm10, xmm10                                 // x_0
+  vpmovsxbd zmm10, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm10, zmm10, zmm5                             // product
   vpaddd zmm10, zmm4, zmm10                              // acc
   mov r15, qword ptr [r14 + 8]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm11, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm11, xmm11                                 // x_0
+  vpmovsxbd zmm11, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm11, zmm11, zmm6                             // product
   vpaddd zmm10, zmm10, zmm11                             // acc
   mov r15, qword ptr [r14 + 16]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm11, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm11, xmm11                                 // x_0
+  vpmovsxbd zmm11, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm12, zmm11, zmm7                             // product
   vpaddd zmm10, zmm10, zmm12                             // acc
   vpmulld zmm11, zmm11, zmm5                             // product
   vpaddd zmm11, zmm4, zmm11                              // acc
   mov r15, qword ptr [r14 + 24]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm12, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm12, xmm12                                 // x_0
+  vpmovsxbd zmm12, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm13, zmm12, zmm8                             // product
   vpaddd zmm10, zmm10, zmm13                             // acc
   vpmulld zmm12, zmm12, zmm6                             // product
   vpaddd zmm11, zmm11, zmm12                             // acc
   mov r15, qword ptr [r14 + 32]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm12, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm12, xmm12                                 // x_0
+  vpmovsxbd zmm12, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm13, zmm12, zmm9                             // product
   vpaddd zmm10, zmm10, zmm13                             // acc
   vpmulld zmm13, zmm12, zmm7                             // product
@@ -232,16 +222,14 @@ L(pixels):
   vpaddd zmm12, zmm4, zmm12                              // acc
   mov r15, qword ptr [r14 + 40]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm13, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm13, xmm13                                 // x_0
+  vpmovsxbd zmm13, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm14, zmm13, zmm8                             // product
   vpaddd zmm11, zmm11, zmm14                             // acc
   vpmulld zmm13, zmm13, zmm6                             // product
   vpaddd zmm12, zmm12, zmm13                             // acc
   mov r15, qword ptr [r14 + 48]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm13, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm13, xmm13                                 // x_0
+  vpmovsxbd zmm13, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm14, zmm13, zmm9                             // product
   vpaddd zmm11, zmm11, zmm14                             // acc
   vpmulld zmm14, zmm13, zmm7                             // product
@@ -250,16 +238,14 @@ L(pixels):
   vpaddd zmm13, zmm4, zmm13                              // acc
   mov r15, qword ptr [r14 + 56]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm14, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm14, xmm14                                 // x_0
+  vpmovsxbd zmm14, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm15, zmm14, zmm8                             // product
   vpaddd zmm12, zmm12, zmm15                             // acc
   vpmulld zmm14, zmm14, zmm6                             // product
   vpaddd zmm13, zmm13, zmm14                             // acc
   mov r15, qword ptr [r14 + 64]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm14, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm14, xmm14                                 // x_0
+  vpmovsxbd zmm14, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm15, zmm14, zmm9                             // product
   vpaddd zmm12, zmm12, zmm15                             // acc
   vpmulld zmm15, zmm14, zmm7                             // product
@@ -268,16 +254,14 @@ L(pixels):
   vpaddd zmm14, zmm4, zmm14                              // acc
   mov r15, qword ptr [r14 + 72]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm15, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm15, xmm15                                 // x_0
+  vpmovsxbd zmm15, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm16, zmm15, zmm8                             // product
   vpaddd zmm13, zmm13, zmm16                             // acc
   vpmulld zmm15, zmm15, zmm6                             // product
   vpaddd zmm14, zmm14, zmm15                             // acc
   mov r15, qword ptr [r14 + 80]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm15, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm15, xmm15                                 // x_0
+  vpmovsxbd zmm15, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm16, zmm15, zmm9                             // product
   vpaddd zmm13, zmm13, zmm16                             // acc
   vpmulld zmm16, zmm15, zmm7                             // product
@@ -286,16 +270,14 @@ L(pixels):
   vpaddd zmm15, zmm4, zmm15                              // acc
   mov r15, qword ptr [r14 + 88]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm16, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm16, xmm16                                 // x_0
+  vpmovsxbd zmm16, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm17, zmm16, zmm8                             // product
   vpaddd zmm14, zmm14, zmm17                             // acc
   vpmulld zmm16, zmm16, zmm6                             // product
   vpaddd zmm15, zmm15, zmm16                             // acc
   mov r15, qword ptr [r14 + 96]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm16, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm16, xmm16                                 // x_0
+  vpmovsxbd zmm16, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm17, zmm16, zmm9                             // product
   vpaddd zmm14, zmm14, zmm17                             // acc
   vpmulld zmm17, zmm16, zmm7                             // product
@@ -304,76 +286,62 @@ L(pixels):
   vpaddd zmm5, zmm4, zmm5                                // acc
   mov r15, qword ptr [r14 + 104]                         // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm16, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm16, xmm16                                 // x_0
+  vpmovsxbd zmm16, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm17, zmm16, zmm8                             // product
   vpaddd zmm15, zmm15, zmm17                             // acc
   vpmulld zmm6, zmm16, zmm6                              // product
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r15, qword ptr [r14 + 112]                         // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm6, xmmword ptr [r15 + 0]                  // x_0
-  vpmovsxbd zmm6, xmm6                                   // x_0
+  vpmovsxbd zmm6, xmmword ptr [r15 + 0]                  // x_0
   vpmulld zmm16, zmm6, zmm9                              // product
   vpaddd zmm15, zmm15, zmm16                             // acc
   vpmulld zmm6, zmm6, zmm7                               // product
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r15, qword ptr [r14 + 120]                         // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm6, xmmword ptr [r15 + 0]                  // x_0
-  vpmovsxbd zmm6, xmm6                                   // x_0
+  vpmovsxbd zmm6, xmmword ptr [r15 + 0]                  // x_0
   vpmulld zmm6, zmm6, zmm8                               // product
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r15, qword ptr [r14 + 128]                         // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm6, xmmword ptr [r15 + 0]                  // x_0
-  vpmovsxbd zmm6, xmm6                                   // x_0
+  vpmovsxbd zmm6, xmmword ptr [r15 + 0]                  // x_0
   vpmulld zmm6, zmm6, zmm9                               // product
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r15, qword ptr [rdi + 8*6]                         // lhs_stride
   lea r14, [r14 + r15]                                   // line
-  vmovdqu32 xmm6, xmmword ptr [rsi + 80]                 // w
-  vpmovsxbd zmm6, xmm6                                   // w
-  vmovdqu32 xmm7, xmmword ptr [rsi + 96]                 // w
-  vpmovsxbd zmm7, xmm7                                   // w
-  vmovdqu32 xmm8, xmmword ptr [rsi + 112]                // w
-  vpmovsxbd zmm8, xmm8                                   // w
-  vmovdqu32 xmm9, xmmword ptr [rsi + 128]                // w
-  vpmovsxbd zmm9, xmm9                                   // w
-  vmovdqu32 xmm16, xmmword ptr [rsi + 144]               // w
-  vpmovsxbd zmm16, xmm16                                 // w
+  vpmovsxbd zmm6, xmmword ptr [rsi + 80]                 // w
+  vpmovsxbd zmm7, xmmword ptr [rsi + 96]                 // w
+  vpmovsxbd zmm8, xmmword ptr [rsi + 112]                // w
+  vpmovsxbd zmm9, xmmword ptr [rsi + 128]                // w
+  vpmovsxbd zmm16, xmmword ptr [rsi + 144]               // w
   mov r15, qword ptr [r14 + 0]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm17, zmm17, zmm6                             // product
   vpaddd zmm10, zmm10, zmm17                             // acc
   mov r15, qword ptr [r14 + 8]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm17, zmm17, zmm7                             // product
   vpaddd zmm10, zmm10, zmm17                             // acc
   mov r15, qword ptr [r14 + 16]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm8                             // product
   vpaddd zmm10, zmm10, zmm18                             // acc
   vpmulld zmm17, zmm17, zmm6                             // product
   vpaddd zmm11, zmm11, zmm17                             // acc
   mov r15, qword ptr [r14 + 24]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm9                             // product
   vpaddd zmm10, zmm10, zmm18                             // acc
   vpmulld zmm17, zmm17, zmm7                             // product
   vpaddd zmm11, zmm11, zmm17                             // acc
   mov r15, qword ptr [r14 + 32]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm16                            // product
   vpaddd zmm10, zmm10, zmm18                             // acc
   vpmulld zmm18, zmm17, zmm8                             // product
@@ -382,16 +350,14 @@ L(pixels):
   vpaddd zmm12, zmm12, zmm17                             // acc
   mov r15, qword ptr [r14 + 40]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm9                             // product
   vpaddd zmm11, zmm11, zmm18                             // acc
   vpmulld zmm17, zmm17, zmm7                             // product
   vpaddd zmm12, zmm12, zmm17                             // acc
   mov r15, qword ptr [r14 + 48]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm16                            // product
   vpaddd zmm11, zmm11, zmm18                             // acc
   vpmulld zmm18, zmm17, zmm8                             // product
@@ -400,16 +366,14 @@ L(pixels):
   vpaddd zmm13, zmm13, zmm17                             // acc
   mov r15, qword ptr [r14 + 56]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm9                             // product
   vpaddd zmm12, zmm12, zmm18                             // acc
   vpmulld zmm17, zmm17, zmm7                             // product
   vpaddd zmm13, zmm13, zmm17                             // acc
   mov r15, qword ptr [r14 + 64]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm16                            // product
   vpaddd zmm12, zmm12, zmm18                             // acc
   vpmulld zmm18, zmm17, zmm8                             // product
@@ -418,16 +382,14 @@ L(pixels):
   vpaddd zmm14, zmm14, zmm17                             // acc
   mov r15, qword ptr [r14 + 72]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm9                             // product
   vpaddd zmm13, zmm13, zmm18                             // acc
   vpmulld zmm17, zmm17, zmm7                             // product
   vpaddd zmm14, zmm14, zmm17                             // acc
   mov r15, qword ptr [r14 + 80]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm16                            // product
   vpaddd zmm13, zmm13, zmm18                             // acc
   vpmulld zmm18, zmm17, zmm8                             // product
@@ -436,16 +398,14 @@ L(pixels):
   vpaddd zmm15, zmm15, zmm17                             // acc
   mov r15, qword ptr [r14 + 88]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm9                             // product
   vpaddd zmm14, zmm14, zmm18                             // acc
   vpmulld zmm17, zmm17, zmm7                             // product
   vpaddd zmm15, zmm15, zmm17                             // acc
   mov r15, qword ptr [r14 + 96]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm16                            // product
   vpaddd zmm14, zmm14, zmm18                             // acc
   vpmulld zmm18, zmm17, zmm8                             // product
@@ -454,76 +414,62 @@ L(pixels):
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r15, qword ptr [r14 + 104]                         // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm6, xmmword ptr [r15 + 0]                  // x_0
-  vpmovsxbd zmm6, xmm6                                   // x_0
+  vpmovsxbd zmm6, xmmword ptr [r15 + 0]                  // x_0
   vpmulld zmm17, zmm6, zmm9                              // product
   vpaddd zmm15, zmm15, zmm17                             // acc
   vpmulld zmm6, zmm6, zmm7                               // product
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r15, qword ptr [r14 + 112]                         // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm6, xmmword ptr [r15 + 0]                  // x_0
-  vpmovsxbd zmm6, xmm6                                   // x_0
+  vpmovsxbd zmm6, xmmword ptr [r15 + 0]                  // x_0
   vpmulld zmm7, zmm6, zmm16                              // product
   vpaddd zmm7, zmm15, zmm7                               // acc
   vpmulld zmm6, zmm6, zmm8                               // product
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r15, qword ptr [r14 + 120]                         // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm6, xmmword ptr [r15 + 0]                  // x_0
-  vpmovsxbd zmm6, xmm6                                   // x_0
+  vpmovsxbd zmm6, xmmword ptr [r15 + 0]                  // x_0
   vpmulld zmm6, zmm6, zmm9                               // product
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r15, qword ptr [r14 + 128]                         // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm6, xmmword ptr [r15 + 0]                  // x_0
-  vpmovsxbd zmm6, xmm6                                   // x_0
+  vpmovsxbd zmm6, xmmword ptr [r15 + 0]                  // x_0
   vpmulld zmm6, zmm6, zmm16                              // product
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r15, qword ptr [rdi + 8*6]                         // lhs_stride
   lea r14, [r14 + r15]                                   // line
-  vmovdqu32 xmm6, xmmword ptr [rsi + 160]                // w
-  vpmovsxbd zmm6, xmm6                                   // w
-  vmovdqu32 xmm8, xmmword ptr [rsi + 176]                // w
-  vpmovsxbd zmm8, xmm8                                   // w
-  vmovdqu32 xmm9, xmmword ptr [rsi + 192]                // w
-  vpmovsxbd zmm9, xmm9                                   // w
-  vmovdqu32 xmm15, xmmword ptr [rsi + 208]               // w
-  vpmovsxbd zmm15, xmm15                                 // w
-  vmovdqu32 xmm16, xmmword ptr [rsi + 224]               // w
-  vpmovsxbd zmm16, xmm16                                 // w
+  vpmovsxbd zmm6, xmmword ptr [rsi + 160]                // w
+  vpmovsxbd zmm8, xmmword ptr [rsi + 176]                // w
+  vpmovsxbd zmm9, xmmword ptr [rsi + 192]                // w
+  vpmovsxbd zmm15, xmmword ptr [rsi + 208]               // w
+  vpmovsxbd zmm16, xmmword ptr [rsi + 224]               // w
   mov r15, qword ptr [r14 + 0]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm17, zmm17, zmm6                             // product
   vpaddd zmm10, zmm10, zmm17                             // acc
   mov r15, qword ptr [r14 + 8]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm17, zmm17, zmm8                             // product
   vpaddd zmm10, zmm10, zmm17                             // acc
   mov r15, qword ptr [r14 + 16]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm9                             // product
   vpaddd zmm10, zmm10, zmm18                             // acc
   vpmulld zmm17, zmm17, zmm6                             // product
   vpaddd zmm11, zmm11, zmm17                             // acc
   mov r15, qword ptr [r14 + 24]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm15                            // product
   vpaddd zmm10, zmm10, zmm18                             // acc
   vpmulld zmm17, zmm17, zmm8                             // product
   vpaddd zmm11, zmm11, zmm17                             // acc
   mov r15, qword ptr [r14 + 32]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm16                            // product
   vpaddd zmm10, zmm10, zmm18                             // acc
   vpmulld zmm18, zmm17, zmm9                             // product
@@ -532,16 +478,14 @@ L(pixels):
   vpaddd zmm12, zmm12, zmm17                             // acc
   mov r15, qword ptr [r14 + 40]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm15                            // product
   vpaddd zmm11, zmm11, zmm18                             // acc
   vpmulld zmm17, zmm17, zmm8                             // product
   vpaddd zmm12, zmm12, zmm17                             // acc
   mov r15, qword ptr [r14 + 48]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm16                            // product
   vpaddd zmm11, zmm11, zmm18                             // acc
   vpmulld zmm18, zmm17, zmm9                             // product
@@ -550,16 +494,14 @@ L(pixels):
   vpaddd zmm13, zmm13, zmm17                             // acc
   mov r15, qword ptr [r14 + 56]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm15                            // product
   vpaddd zmm12, zmm12, zmm18                             // acc
   vpmulld zmm17, zmm17, zmm8                             // product
   vpaddd zmm13, zmm13, zmm17                             // acc
   mov r15, qword ptr [r14 + 64]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm16                            // product
   vpaddd zmm12, zmm12, zmm18                             // acc
   vpmulld zmm18, zmm17, zmm9                             // product
@@ -568,16 +510,14 @@ L(pixels):
   vpaddd zmm14, zmm14, zmm17                             // acc
   mov r15, qword ptr [r14 + 72]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm15                            // product
   vpaddd zmm13, zmm13, zmm18                             // acc
   vpmulld zmm17, zmm17, zmm8                             // product
   vpaddd zmm14, zmm14, zmm17                             // acc
   mov r15, qword ptr [r14 + 80]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm16                            // product
   vpaddd zmm13, zmm13, zmm18                             // acc
   vpmulld zmm18, zmm17, zmm9                             // product
@@ -586,16 +526,14 @@ L(pixels):
   vpaddd zmm7, zmm7, zmm17                               // acc
   mov r15, qword ptr [r14 + 88]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm15                            // product
   vpaddd zmm14, zmm14, zmm18                             // acc
   vpmulld zmm17, zmm17, zmm8                             // product
   vpaddd zmm7, zmm7, zmm17                               // acc
   mov r15, qword ptr [r14 + 96]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm16                            // product
   vpaddd zmm14, zmm14, zmm18                             // acc
   vpmulld zmm18, zmm17, zmm9                             // product
@@ -604,76 +542,62 @@ L(pixels):
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r15, qword ptr [r14 + 104]                         // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm6, xmmword ptr [r15 + 0]                  // x_0
-  vpmovsxbd zmm6, xmm6                                   // x_0
+  vpmovsxbd zmm6, xmmword ptr [r15 + 0]                  // x_0
   vpmulld zmm17, zmm6, zmm15                             // product
   vpaddd zmm7, zmm7, zmm17                               // acc
   vpmulld zmm6, zmm6, zmm8                               // product
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r15, qword ptr [r14 + 112]                         // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm6, xmmword ptr [r15 + 0]                  // x_0
-  vpmovsxbd zmm6, xmm6                                   // x_0
+  vpmovsxbd zmm6, xmmword ptr [r15 + 0]                  // x_0
   vpmulld zmm8, zmm6, zmm16                              // product
   vpaddd zmm7, zmm7, zmm8                                // acc
   vpmulld zmm6, zmm6, zmm9                               // product
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r15, qword ptr [r14 + 120]                         // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm6, xmmword ptr [r15 + 0]                  // x_0
-  vpmovsxbd zmm6, xmm6                                   // x_0
+  vpmovsxbd zmm6, xmmword ptr [r15 + 0]                  // x_0
   vpmulld zmm6, zmm6, zmm15                              // product
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r15, qword ptr [r14 + 128]                         // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm6, xmmword ptr [r15 + 0]                  // x_0
-  vpmovsxbd zmm6, xmm6                                   // x_0
+  vpmovsxbd zmm6, xmmword ptr [r15 + 0]                  // x_0
   vpmulld zmm6, zmm6, zmm16                              // product
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r15, qword ptr [rdi + 8*6]                         // lhs_stride
   lea r14, [r14 + r15]                                   // line
-  vmovdqu32 xmm6, xmmword ptr [rsi + 240]                // w
-  vpmovsxbd zmm6, xmm6                                   // w
-  vmovdqu32 xmm8, xmmword ptr [rsi + 256]                // w
-  vpmovsxbd zmm8, xmm8                                   // w
-  vmovdqu32 xmm9, xmmword ptr [rsi + 272]                // w
-  vpmovsxbd zmm9, xmm9                                   // w
-  vmovdqu32 xmm15, xmmword ptr [rsi + 288]               // w
-  vpmovsxbd zmm15, xmm15                                 // w
-  vmovdqu32 xmm16, xmmword ptr [rsi + 304]               // w
-  vpmovsxbd zmm16, xmm16                                 // w
+  vpmovsxbd zmm6, xmmword ptr [rsi + 240]                // w
+  vpmovsxbd zmm8, xmmword ptr [rsi + 256]                // w
+  vpmovsxbd zmm9, xmmword ptr [rsi + 272]                // w
+  vpmovsxbd zmm15, xmmword ptr [rsi + 288]               // w
+  vpmovsxbd zmm16, xmmword ptr [rsi + 304]               // w
   mov r15, qword ptr [r14 + 0]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm17, zmm17, zmm6                             // product
   vpaddd zmm10, zmm10, zmm17                             // acc
   mov r15, qword ptr [r14 + 8]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm17, zmm17, zmm8                             // product
   vpaddd zmm10, zmm10, zmm17                             // acc
   mov r15, qword ptr [r14 + 16]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm9                             // product
   vpaddd zmm10, zmm10, zmm18                             // acc
   vpmulld zmm17, zmm17, zmm6                             // product
   vpaddd zmm11, zmm11, zmm17                             // acc
   mov r15, qword ptr [r14 + 24]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm15                            // product
   vpaddd zmm10, zmm10, zmm18                             // acc
   vpmulld zmm17, zmm17, zmm8                             // product
   vpaddd zmm11, zmm11, zmm17                             // acc
   mov r15, qword ptr [r14 + 32]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm16                            // product
   vpaddd zmm10, zmm10, zmm18                             // acc
   vpmulld zmm18, zmm17, zmm9                             // product
@@ -682,16 +606,14 @@ L(pixels):
   vpaddd zmm12, zmm12, zmm17                             // acc
   mov r15, qword ptr [r14 + 40]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm15                            // product
   vpaddd zmm11, zmm11, zmm18                             // acc
   vpmulld zmm17, zmm17, zmm8                             // product
   vpaddd zmm12, zmm12, zmm17                             // acc
   mov r15, qword ptr [r14 + 48]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm16                            // product
   vpaddd zmm11, zmm11, zmm18                             // acc
   vpmulld zmm18, zmm17, zmm9                             // product
@@ -700,16 +622,14 @@ L(pixels):
   vpaddd zmm13, zmm13, zmm17                             // acc
   mov r15, qword ptr [r14 + 56]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm15                            // product
   vpaddd zmm12, zmm12, zmm18                             // acc
   vpmulld zmm17, zmm17, zmm8                             // product
   vpaddd zmm13, zmm13, zmm17                             // acc
   mov r15, qword ptr [r14 + 64]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm16                            // product
   vpaddd zmm12, zmm12, zmm18                             // acc
   vpmulld zmm18, zmm17, zmm9                             // product
@@ -718,16 +638,14 @@ L(pixels):
   vpaddd zmm14, zmm14, zmm17                             // acc
   mov r15, qword ptr [r14 + 72]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm15                            // product
   vpaddd zmm13, zmm13, zmm18                             // acc
   vpmulld zmm17, zmm17, zmm8                             // product
   vpaddd zmm14, zmm14, zmm17                             // acc
   mov r15, qword ptr [r14 + 80]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm16                            // product
   vpaddd zmm13, zmm13, zmm18                             // acc
   vpmulld zmm18, zmm17, zmm9                             // product
@@ -736,16 +654,14 @@ L(pixels):
   vpaddd zmm7, zmm7, zmm17                               // acc
   mov r15, qword ptr [r14 + 88]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm15                            // product
   vpaddd zmm14, zmm14, zmm18                             // acc
   vpmulld zmm17, zmm17, zmm8                             // product
   vpaddd zmm7, zmm7, zmm17                               // acc
   mov r15, qword ptr [r14 + 96]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm16                            // product
   vpaddd zmm14, zmm14, zmm18                             // acc
   vpmulld zmm18, zmm17, zmm9                             // product
@@ -754,76 +670,62 @@ L(pixels):
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r15, qword ptr [r14 + 104]                         // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm6, xmmword ptr [r15 + 0]                  // x_0
-  vpmovsxbd zmm6, xmm6                                   // x_0
+  vpmovsxbd zmm6, xmmword ptr [r15 + 0]                  // x_0
   vpmulld zmm17, zmm6, zmm15                             // product
   vpaddd zmm7, zmm7, zmm17                               // acc
   vpmulld zmm6, zmm6, zmm8                               // product
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r15, qword ptr [r14 + 112]                         // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm6, xmmword ptr [r15 + 0]                  // x_0
-  vpmovsxbd zmm6, xmm6                                   // x_0
+  vpmovsxbd zmm6, xmmword ptr [r15 + 0]                  // x_0
   vpmulld zmm8, zmm6, zmm16                              // product
   vpaddd zmm7, zmm7, zmm8                                // acc
   vpmulld zmm6, zmm6, zmm9                               // product
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r15, qword ptr [r14 + 120]                         // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm6, xmmword ptr [r15 + 0]                  // x_0
-  vpmovsxbd zmm6, xmm6                                   // x_0
+  vpmovsxbd zmm6, xmmword ptr [r15 + 0]                  // x_0
   vpmulld zmm6, zmm6, zmm15                              // product
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r15, qword ptr [r14 + 128]                         // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm6, xmmword ptr [r15 + 0]                  // x_0
-  vpmovsxbd zmm6, xmm6                                   // x_0
+  vpmovsxbd zmm6, xmmword ptr [r15 + 0]                  // x_0
   vpmulld zmm6, zmm6, zmm16                              // product
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r15, qword ptr [rdi + 8*6]                         // lhs_stride
   lea r14, [r14 + r15]                                   // line
-  vmovdqu32 xmm6, xmmword ptr [rsi + 320]                // w
-  vpmovsxbd zmm6, xmm6                                   // w
-  vmovdqu32 xmm8, xmmword ptr [rsi + 336]                // w
-  vpmovsxbd zmm8, xmm8                                   // w
-  vmovdqu32 xmm9, xmmword ptr [rsi + 352]                // w
-  vpmovsxbd zmm9, xmm9                                   // w
-  vmovdqu32 xmm15, xmmword ptr [rsi + 368]               // w
-  vpmovsxbd zmm15, xmm15                                 // w
-  vmovdqu32 xmm16, xmmword ptr [rsi + 384]               // w
-  vpmovsxbd zmm16, xmm16                                 // w
+  vpmovsxbd zmm6, xmmword ptr [rsi + 320]                // w
+  vpmovsxbd zmm8, xmmword ptr [rsi + 336]                // w
+  vpmovsxbd zmm9, xmmword ptr [rsi + 352]                // w
+  vpmovsxbd zmm15, xmmword ptr [rsi + 368]               // w
+  vpmovsxbd zmm16, xmmword ptr [rsi + 384]               // w
   mov r15, qword ptr [r14 + 0]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm17, zmm17, zmm6                             // product
   vpaddd zmm10, zmm10, zmm17                             // acc
   mov r15, qword ptr [r14 + 8]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm17, zmm17, zmm8                             // product
   vpaddd zmm10, zmm10, zmm17                             // acc
   mov r15, qword ptr [r14 + 16]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm9                             // product
   vpaddd zmm10, zmm10, zmm18                             // acc
   vpmulld zmm17, zmm17, zmm6                             // product
   vpaddd zmm11, zmm11, zmm17                             // acc
   mov r15, qword ptr [r14 + 24]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm15                            // product
   vpaddd zmm10, zmm10, zmm18                             // acc
   vpmulld zmm17, zmm17, zmm8                             // product
   vpaddd zmm11, zmm11, zmm17                             // acc
   mov r15, qword ptr [r14 + 32]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm16                            // product
   vpaddd zmm10, zmm10, zmm18                             // acc
   vpmulld zmm18, zmm17, zmm9                             // product
@@ -832,16 +734,14 @@ L(pixels):
   vpaddd zmm12, zmm12, zmm17                             // acc
   mov r15, qword ptr [r14 + 40]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm15                            // product
   vpaddd zmm11, zmm11, zmm18                             // acc
   vpmulld zmm17, zmm17, zmm8                             // product
   vpaddd zmm12, zmm12, zmm17                             // acc
   mov r15, qword ptr [r14 + 48]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm16                            // product
   vpaddd zmm11, zmm11, zmm18                             // acc
   vpmulld zmm18, zmm17, zmm9                             // product
@@ -850,16 +750,14 @@ L(pixels):
   vpaddd zmm13, zmm13, zmm17                             // acc
   mov r15, qword ptr [r14 + 56]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm15                            // product
   vpaddd zmm12, zmm12, zmm18                             // acc
   vpmulld zmm17, zmm17, zmm8                             // product
   vpaddd zmm13, zmm13, zmm17                             // acc
   mov r15, qword ptr [r14 + 64]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm16                            // product
   vpaddd zmm12, zmm12, zmm18                             // acc
   vpmulld zmm18, zmm17, zmm9                             // product
@@ -868,16 +766,14 @@ L(pixels):
   vpaddd zmm14, zmm14, zmm17                             // acc
   mov r15, qword ptr [r14 + 72]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm15                            // product
   vpaddd zmm13, zmm13, zmm18                             // acc
   vpmulld zmm17, zmm17, zmm8                             // product
   vpaddd zmm14, zmm14, zmm17                             // acc
   mov r15, qword ptr [r14 + 80]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm16                            // product
   vpaddd zmm13, zmm13, zmm18                             // acc
   vpmulld zmm18, zmm17, zmm9                             // product
@@ -886,16 +782,14 @@ L(pixels):
   vpaddd zmm7, zmm7, zmm17                               // acc
   mov r15, qword ptr [r14 + 88]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm15                            // product
   vpaddd zmm14, zmm14, zmm18                             // acc
   vpmulld zmm17, zmm17, zmm8                             // product
   vpaddd zmm7, zmm7, zmm17                               // acc
   mov r15, qword ptr [r14 + 96]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm17, xmmword ptr [r15 + 0]                 // x_0
-  vpmovsxbd zmm17, xmm17                                 // x_0
+  vpmovsxbd zmm17, xmmword ptr [r15 + 0]                 // x_0
   vpmulld zmm18, zmm17, zmm16                            // product
   vpaddd zmm14, zmm14, zmm18                             // acc
   vpmulld zmm18, zmm17, zmm9                             // product
@@ -904,30 +798,26 @@ L(pixels):
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r15, qword ptr [r14 + 104]                         // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm6, xmmword ptr [r15 + 0]                  // x_0
-  vpmovsxbd zmm6, xmm6                                   // x_0
+  vpmovsxbd zmm6, xmmword ptr [r15 + 0]                  // x_0
   vpmulld zmm17, zmm6, zmm15                             // product
   vpaddd zmm7, zmm7, zmm17                               // acc
   vpmulld zmm6, zmm6, zmm8                               // product
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r15, qword ptr [r14 + 112]                         // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm6, xmmword ptr [r15 + 0]                  // x_0
-  vpmovsxbd zmm6, xmm6                                   // x_0
+  vpmovsxbd zmm6, xmmword ptr [r15 + 0]                  // x_0
   vpmulld zmm8, zmm6, zmm16                              // product
   vpaddd zmm7, zmm7, zmm8                                // acc
   vpmulld zmm6, zmm6, zmm9                               // product
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r15, qword ptr [r14 + 120]                         // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovdqu32 xmm6, xmmword ptr [r15 + 0]                  // x_0
-  vpmovsxbd zmm6, xmm6                                   // x_0
+  vpmovsxbd zmm6, xmmword ptr [r15 + 0]                  // x_0
   vpmulld zmm6, zmm6, zmm15                              // product
   vpaddd zmm5, zmm5, zmm6                                // acc
   mov r14, qword ptr [r14 + 128]                         // pixel
   lea r14, [r14 + r10]                                   // at
-  vmovdqu32 xmm6, xmmword ptr [r14 + 0]                  // x_0
-  vpmovsxbd zmm6, xmm6                                   // x_0
+  vpmovsxbd zmm6, xmmword ptr [r14 + 0]                  // x_0
   vpmulld zmm6, zmm6, zmm16                              // product
   vpaddd zmm5, zmm5, zmm6                                // acc
   lea r13, [r9 + r13]                                    // dst
@@ -1026,10 +916,8 @@ L(tap_x):
   mov r14, qword ptr [r13 + 0]                           // pixel
   lea r14, [r14 + r10]                                   // at
   lea r13, [r13 + 8]
-  vmovdqu32 xmm6, xmmword ptr [rbp + 0]                  // w
-  vpmovsxbd zmm6, xmm6                                   // w
-  vmovdqu32 xmm7, xmmword ptr [r14 + 0]                  // x_0
-  vpmovsxbd zmm7, xmm7                                   // x_0
+  vpmovsxbd zmm6, xmmword ptr [rbp + 0]                  // w
+  vpmovsxbd zmm7, xmmword ptr [r14 + 0]                  // x_0
   vpmulld zmm6, zmm7, zmm6                               // product
   vpaddd zmm5, zmm5, zmm6                                // acc
   lea rbp, [rbp + 16]
@@ -1086,8 +974,7 @@ L(tap_x_2):
   mov r14, qword ptr [r13 + 0]                           // pixel
   lea r14, [r14 + r10]                                   // at
   lea r13, [r13 + 8]
-  vmovdqu32 xmm6, xmmword ptr [rbp + 0]                  // w
-  vpmovsxbd zmm6, xmm6                                   // w
+  vpmovsxbd zmm6, xmmword ptr [rbp + 0]                  // w
   vmovdqu8 xmm7{k1}{z}, xmmword ptr [r14 + 0]            // x_0
   vpmovsxbd zmm7, xmm7                                   // x_0
   vpmulld zmm6, zmm7, zmm6                               // product

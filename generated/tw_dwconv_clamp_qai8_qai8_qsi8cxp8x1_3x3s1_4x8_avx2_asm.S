@@ -177,30 +177,24 @@ L(pixels):
   cmova r14, rbx
   mov r15, qword ptr [rdi + 8*5]                         // lhs
   lea r14, [r15 + r14]                                   // line
-  vmovq xmm5, qword ptr [rsi + 0]                        // w
-  vpmovsxbd ymm5, xmm5                                   // w
-  vmovq xmm6, qword ptr [rsi + 8]                        // w
-  vpmovsxbd ymm6, xmm6                                   // w
-  vmovq xmm7, qword ptr [rsi + 16]                       // w
-  vpmovsxbd ymm7, xmm7                                   // w
+  vpmovsxbd ymm5, qword ptr [rsi + 0]                    // w
+  vpmovsxbd ymm6, qword ptr [rsi + 8]                    // w
+  vpmovsxbd ymm7, qword ptr [rsi + 16]                   // w
   mov r15, qword ptr [r14 + 0]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm8, qword ptr [r15 + 0]                        // x_0
-  vpmovsxbd ymm8, xmm8                                   // x_0
+  vpmovsxbd ymm8, qword ptr [r15 + 0]                    // x_0
   vpmulld ymm8, ymm8, ymm5                               // product
   vpaddd ymm8, ymm4, ymm8                                // acc
   mov r15, qword ptr [r14 + 8]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm9, qword ptr [r15 + 0]                        // x_0
-  vpmovsxbd ymm9, xmm9                                   // x_0
+  vpmovsxbd ymm9, qword ptr [r15 + 0]                    // x_0
   vpmulld ymm10, ymm9, ymm6                              // product
   vpaddd ymm8, ymm8, ymm10                               // acc
   vpmulld ymm9, ymm9, ymm5                               // product
   vpaddd ymm9, ymm4, ymm9                                // acc
   mov r15, qword ptr [r14 + 16]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm10, qword ptr [r15 + 0]                       // x_0
-  vpmovsxbd ymm10, xmm10                                 // x_0
+  vpmovsxbd ymm10, qword ptr [r15 + 0]                   // x_0
   vpmulld ymm11, ymm10, ymm7                             // product
   vpaddd ymm8, ymm8, ymm11                               // acc
   vpmulld ymm11, ymm10, ymm6                             // product
@@ -209,8 +203,7 @@ L(pixels):
   vpaddd ymm10, ymm4, ymm10                              // acc
   mov r15, qword ptr [r14 + 24]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm11, qword ptr [r15 + 0]                       // x_0
-  vpmovsxbd ymm11, xmm11                                 // x_0
+  vpmovsxbd ymm11, qword ptr [r15 + 0]                   // x_0
   vpmulld ymm12, ymm11, ymm7                             // product
   vpaddd ymm9, ymm9, ymm12                               // acc
   vpmulld ymm12, ymm11, ymm6                             // product
@@ -219,44 +212,36 @@ L(pixels):
   vpaddd ymm5, ymm4, ymm5                                // acc
   mov r15, qword ptr [r14 + 32]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm11, qword ptr [r15 + 0]                       // x_0
-  vpmovsxbd ymm11, xmm11                                 // x_0
+  vpmovsxbd ymm11, qword ptr [r15 + 0]                   // x_0
   vpmulld ymm12, ymm11, ymm7                             // product
   vpaddd ymm10, ymm10, ymm12                             // acc
   vpmulld ymm6, ymm11, ymm6                              // product
   vpaddd ymm5, ymm5, ymm6                                // acc
   mov r15, qword ptr [r14 + 40]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm6, qword ptr [r15 + 0]                        // x_0
-  vpmovsxbd ymm6, xmm6                                   // x_0
+  vpmovsxbd ymm6, qword ptr [r15 + 0]                    // x_0
   vpmulld ymm6, ymm6, ymm7                               // product
   vpaddd ymm5, ymm5, ymm6                                // acc
   mov r15, qword ptr [rdi + 8*6]                         // lhs_stride
   lea r14, [r14 + r15]                                   // line
-  vmovq xmm6, qword ptr [rsi + 24]                       // w
-  vpmovsxbd ymm6, xmm6                                   // w
-  vmovq xmm7, qword ptr [rsi + 32]                       // w
-  vpmovsxbd ymm7, xmm7                                   // w
-  vmovq xmm11, qword ptr [rsi + 40]                      // w
-  vpmovsxbd ymm11, xmm11                                 // w
+  vpmovsxbd ymm6, qword ptr [rsi + 24]                   // w
+  vpmovsxbd ymm7, qword ptr [rsi + 32]                   // w
+  vpmovsxbd ymm11, qword ptr [rsi + 40]                  // w
   mov r15, qword ptr [r14 + 0]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm12, qword ptr [r15 + 0]                       // x_0
-  vpmovsxbd ymm12, xmm12                                 // x_0
+  vpmovsxbd ymm12, qword ptr [r15 + 0]                   // x_0
   vpmulld ymm12, ymm12, ymm6                             // product
   vpaddd ymm8, ymm8, ymm12                               // acc
   mov r15, qword ptr [r14 + 8]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm12, qword ptr [r15 + 0]                       // x_0
-  vpmovsxbd ymm12, xmm12                                 // x_0
+  vpmovsxbd ymm12, qword ptr [r15 + 0]                   // x_0
   vpmulld ymm13, ymm12, ymm7                             // product
   vpaddd ymm8, ymm8, ymm13                               // acc
   vpmulld ymm12, ymm12, ymm6                             // product
   vpaddd ymm9, ymm9, ymm12                               // acc
   mov r15, qword ptr [r14 + 16]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm12, qword ptr [r15 + 0]                       // x_0
-  vpmovsxbd ymm12, xmm12                                 // x_0
+  vpmovsxbd ymm12, qword ptr [r15 + 0]                   // x_0
   vpmulld ymm13, ymm12, ymm11                            // product
   vpaddd ymm8, ymm8, ymm13                               // acc
   vpmulld ymm13, ymm12, ymm7                             // product
@@ -265,8 +250,7 @@ L(pixels):
   vpaddd ymm10, ymm10, ymm12                             // acc
   mov r15, qword ptr [r14 + 24]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm12, qword ptr [r15 + 0]                       // x_0
-  vpmovsxbd ymm12, xmm12                                 // x_0
+  vpmovsxbd ymm12, qword ptr [r15 + 0]                   // x_0
   vpmulld ymm13, ymm12, ymm11                            // product
   vpaddd ymm9, ymm9, ymm13                               // acc
   vpmulld ymm13, ymm12, ymm7                             // product
@@ -275,44 +259,36 @@ L(pixels):
   vpaddd ymm5, ymm5, ymm6                                // acc
   mov r15, qword ptr [r14 + 32]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm6, qword ptr [r15 + 0]                        // x_0
-  vpmovsxbd ymm6, xmm6                                   // x_0
+  vpmovsxbd ymm6, qword ptr [r15 + 0]                    // x_0
   vpmulld ymm12, ymm6, ymm11                             // product
   vpaddd ymm10, ymm10, ymm12                             // acc
   vpmulld ymm6, ymm6, ymm7                               // product
   vpaddd ymm5, ymm5, ymm6                                // acc
   mov r15, qword ptr [r14 + 40]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm6, qword ptr [r15 + 0]                        // x_0
-  vpmovsxbd ymm6, xmm6                                   // x_0
+  vpmovsxbd ymm6, qword ptr [r15 + 0]                    // x_0
   vpmulld ymm6, ymm6, ymm11                              // product
   vpaddd ymm5, ymm5, ymm6                                // acc
   mov r15, qword ptr [rdi + 8*6]                         // lhs_stride
   lea r14, [r14 + r15]                                   // line
-  vmovq xmm6, qword ptr [rsi + 48]                       // w
-  vpmovsxbd ymm6, xmm6                                   // w
-  vmovq xmm7, qword ptr [rsi + 56]                       // w
-  vpmovsxbd ymm7, xmm7                                   // w
-  vmovq xmm11, qword ptr [rsi + 64]                      // w
-  vpmovsxbd ymm11, xmm11                                 // w
+  vpmovsxbd ymm6, qword ptr [rsi + 48]                   // w
+  vpmovsxbd ymm7, qword ptr [rsi + 56]                   // w
+  vpmovsxbd ymm11, qword ptr [rsi + 64]                  // w
   mov r15, qword ptr [r14 + 0]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm12, qword ptr [r15 + 0]                       // x_0
-  vpmovsxbd ymm12, xmm12                                 // x_0
+  vpmovsxbd ymm12, qword ptr [r15 + 0]                   // x_0
   vpmulld ymm12, ymm12, ymm6                             // product
   vpaddd ymm8, ymm8, ymm12                               // acc
   mov r15, qword ptr [r14 + 8]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm12, qword ptr [r15 + 0]                       // x_0
-  vpmovsxbd ymm12, xmm12                                 // x_0
+  vpmovsxbd ymm12, qword ptr [r15 + 0]                   // x_0
   vpmulld ymm13, ymm12, ymm7                             // product
   vpaddd ymm8, ymm8, ymm13                               // acc
   vpmulld ymm12, ymm12, ymm6                             // product
   vpaddd ymm9, ymm9, ymm12                               // acc
   mov r15, qword ptr [r14 + 16]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm12, qword ptr [r15 + 0]                       // x_0
-  vpmovsxbd ymm12, xmm12                                 // x_0
+  vpmovsxbd ymm12, qword ptr [r15 + 0]                   // x_0
   vpmulld ymm13, ymm12, ymm11                            // product
   vpaddd ymm8, ymm8, ymm13                               // acc
   vpmulld ymm13, ymm12, ymm7                             // product
@@ -321,8 +297,7 @@ L(pixels):
   vpaddd ymm10, ymm10, ymm12                             // acc
   mov r15, qword ptr [r14 + 24]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm12, qword ptr [r15 + 0]                       // x_0
-  vpmovsxbd ymm12, xmm12                                 // x_0
+  vpmovsxbd ymm12, qword ptr [r15 + 0]                   // x_0
   vpmulld ymm13, ymm12, ymm11                            // product
   vpaddd ymm9, ymm9, ymm13                               // acc
   vpmulld ymm13, ymm12, ymm7                             // product
@@ -331,16 +306,14 @@ L(pixels):
   vpaddd ymm5, ymm5, ymm6                                // acc
   mov r15, qword ptr [r14 + 32]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm6, qword ptr [r15 + 0]                        // x_0
-  vpmovsxbd ymm6, xmm6                                   // x_0
+  vpmovsxbd ymm6, qword ptr [r15 + 0]                    // x_0
   vpmulld ymm12, ymm6, ymm11                             // product
   vpaddd ymm10, ymm10, ymm12                             // acc
   vpmulld ymm6, ymm6, ymm7                               // product
   vpaddd ymm5, ymm5, ymm6                                // acc
   mov r14, qword ptr [r14 + 40]                          // pixel
   lea r14, [r14 + r10]                                   // at
-  vmovq xmm6, qword ptr [r14 + 0]                        // x_0
-  vpmovsxbd ymm6, xmm6                                   // x_0
+  vpmovsxbd ymm6, qword ptr [r14 + 0]                    // x_0
   vpmulld ymm6, ymm6, ymm11                              // product
   vpaddd ymm5, ymm5, ymm6                                // acc
   lea r13, [r9 + r13]                                    // dst
@@ -417,10 +390,8 @@ L(tap_x):
   mov r14, qword ptr [r13 + 0]                           // pixel
   lea r14, [r14 + r10]                                   // at
   lea r13, [r13 + 8]
-  vmovq xmm6, qword ptr [rbp + 0]                        // w
-  vpmovsxbd ymm6, xmm6                                   // w
-  vmovq xmm7, qword ptr [r14 + 0]                        // x_0
-  vpmovsxbd ymm7, xmm7                                   // x_0
+  vpmovsxbd ymm6, qword ptr [rbp + 0]                    // w
+  vpmovsxbd ymm7, qword ptr [r14 + 0]                    // x_0
   vpmulld ymm6, ymm7, ymm6                               // product
   vpaddd ymm5, ymm5, ymm6                                // acc
   lea rbp, [rbp + 8]
@@ -544,8 +515,7 @@ L(tap_x_2):
   mov r12, qword ptr [rbp + 0]                           // pixel
   lea r12, [r12 + r10]                                   // at
   lea rbp, [rbp + 8]
-  vmovq xmm6, qword ptr [rbx + 0]                        // w
-  vpmovsxbd ymm6, xmm6                                   // w
+  vpmovsxbd ymm6, qword ptr [rbx + 0]                    // w
   mov r13, 0
   mov r14, rdx
   cmp r14, r13

@@ -181,48 +181,38 @@ L(pixels):
   cmova r14, rbx
   mov r15, qword ptr [rdi + 8*5]                         // lhs
   lea r14, [r15 + r14]                                   // line
-  vmovq xmm5, qword ptr [rsi + 0]                        // w
-  vpmovsxbd ymm5, xmm5                                   // w
-  vmovq xmm6, qword ptr [rsi + 8]                        // w
-  vpmovsxbd ymm6, xmm6                                   // w
-  vmovq xmm7, qword ptr [rsi + 16]                       // w
-  vpmovsxbd ymm7, xmm7                                   // w
-  vmovq xmm8, qword ptr [rsi + 24]                       // w
-  vpmovsxbd ymm8, xmm8                                   // w
-  vmovq xmm9, qword ptr [rsi + 32]                       // w
-  vpmovsxbd ymm9, xmm9                                   // w
+  vpmovsxbd ymm5, qword ptr [rsi + 0]                    // w
+  vpmovsxbd ymm6, qword ptr [rsi + 8]                    // w
+  vpmovsxbd ymm7, qword ptr [rsi + 16]                   // w
+  vpmovsxbd ymm8, qword ptr [rsi + 24]                   // w
+  vpmovsxbd ymm9, qword ptr [rsi + 32]                   // w
   mov r15, qword ptr [r14 + 0]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm10, qword ptr [r15 + 0]                       // x_0
-  vpmovsxbd ymm10, xmm10                                 // x_0
+  vpmovsxbd ymm10, qword ptr [r15 + 0]                   // x_0
   vpmulld ymm10, ymm10, ymm5                             // product
   vpaddd ymm10, ymm4, ymm10                              // acc
   mov r15, qword ptr [r14 + 8]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm11, qword ptr [r15 + 0]                       // x_0
-  vpmovsxbd ymm11, xmm11                                 // x_0
+  vpmovsxbd ymm11, qword ptr [r15 + 0]                   // x_0
   vpmulld ymm11, ymm11, ymm6                             // product
   vpaddd ymm10, ymm10, ymm11                             // acc
   mov r15, qword ptr [r14 + 16]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm11, qword ptr [r15 + 0]                       // x_0
-  vpmovsxbd ymm11, xmm11                                 // x_0
+  vpmovsxbd ymm11, qword ptr [r15 + 0]                   // x_0
   vpmulld ymm12, ymm11, ymm7                             // product
   vpaddd ymm10, ymm10, ymm12                             // acc
   vpmulld ymm11, ymm11, ymm5                             // product
   vpaddd ymm11, ymm4, ymm11                              // acc
   mov r15, qword ptr [r14 + 24]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm12, qword ptr [r15 + 0]                       // x_0
-  vpmovsxbd ymm12, xmm12                                 // x_0
+  vpmovsxbd ymm12, qword ptr [r15 + 0]                   // x_0
   vpmulld ymm13, ymm12, ymm8                             // product
   vpaddd ymm10, ymm10, ymm13                             // acc
   vpmulld ymm12, ymm12, ymm6                             // product
   vpaddd ymm11, ymm11, ymm12                             // acc
   mov r15, qword ptr [r14 + 32]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm12, qword ptr [r15 + 0]                       // x_0
-  vpmovsxbd ymm12, xmm12                                 // x_0
+  vpmovsxbd ymm12, qword ptr [r15 + 0]                   // x_0
   vpmulld ymm13, ymm12, ymm9                             // product
   vpaddd ymm10, ymm10, ymm13                             // acc
   vpmulld ymm13, ymm12, ymm7                             // product
@@ -231,16 +221,14 @@ L(pixels):
   vpaddd ymm12, ymm4, ymm12                              // acc
   mov r15, qword ptr [r14 + 40]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm13, qword ptr [r15 + 0]                       // x_0
-  vpmovsxbd ymm13, xmm13                                 // x_0
+  vpmovsxbd ymm13, qword ptr [r15 + 0]                   // x_0
   vpmulld ymm14, ymm13, ymm8                             // product
   vpaddd ymm11, ymm11, ymm14                             // acc
   vpmulld ymm13, ymm13, ymm6                             // product
   vpaddd ymm12, ymm12, ymm13                             // acc
   mov r15, qword ptr [r14 + 48]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm13, qword ptr [r15 + 0]                       // x_0
-  vpmovsxbd ymm13, xmm13                                 // x_0
+  vpmovsxbd ymm13, qword ptr [r15 + 0]                   // x_0
   vpmulld ymm14, ymm13, ymm9                             // product
   vpaddd ymm11, ymm11, ymm14                             // acc
   vpmulld ymm14, ymm13, ymm7                             // product
@@ -249,76 +237,62 @@ L(pixels):
   vpaddd ymm5, ymm4, ymm5                                // acc
   mov r15, qword ptr [r14 + 56]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm13, qword ptr [r15 + 0]                       // x_0
-  vpmovsxbd ymm13, xmm13                                 // x_0
+  vpmovsxbd ymm13, qword ptr [r15 + 0]                   // x_0
   vpmulld ymm14, ymm13, ymm8                             // product
   vpaddd ymm12, ymm12, ymm14                             // acc
   vpmulld ymm6, ymm13, ymm6                              // product
   vpaddd ymm5, ymm5, ymm6                                // acc
   mov r15, qword ptr [r14 + 64]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm6, qword ptr [r15 + 0]                        // x_0
-  vpmovsxbd ymm6, xmm6                                   // x_0
+  vpmovsxbd ymm6, qword ptr [r15 + 0]                    // x_0
   vpmulld ymm13, ymm6, ymm9                              // product
   vpaddd ymm12, ymm12, ymm13                             // acc
   vpmulld ymm6, ymm6, ymm7                               // product
   vpaddd ymm5, ymm5, ymm6                                // acc
   mov r15, qword ptr [r14 + 72]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm6, qword ptr [r15 + 0]                        // x_0
-  vpmovsxbd ymm6, xmm6                                   // x_0
+  vpmovsxbd ymm6, qword ptr [r15 + 0]                    // x_0
   vpmulld ymm6, ymm6, ymm8                               // product
   vpaddd ymm5, ymm5, ymm6                                // acc
   mov r15, qword ptr [r14 + 80]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm6, qword ptr [r15 + 0]                        // x_0
-  vpmovsxbd ymm6, xmm6                                   // x_0
+  vpmovsxbd ymm6, qword ptr [r15 + 0]                    // x_0
   vpmulld ymm6, ymm6, ymm9                               // product
   vpaddd ymm5, ymm5, ymm6                                // acc
   mov r15, qword ptr [rdi + 8*6]                         // lhs_stride
   lea r14, [r14 + r15]                                   // line
-  vmovq xmm6, qword ptr [rsi + 40]                       // w
-  vpmovsxbd ymm6, xmm6                                   // w
-  vmovq xmm7, qword ptr [rsi + 48]                       // w
-  vpmovsxbd ymm7, xmm7                                   // w
-  vmovq xmm8, qword ptr [rsi + 56]                       // w
-  vpmovsxbd ymm8, xmm8                                   // w
-  vmovq xmm9, qword ptr [rsi + 64]                       // w
-  vpmovsxbd ymm9, xmm9                                   // w
-  vmovq xmm13, qword ptr [rsi + 72]                      // w
-  vpmovsxbd ymm13, xmm13                                 // w
+  vpmovsxbd ymm6, qword ptr [rsi + 40]                   // w
+  vpmovsxbd ymm7, qword ptr [rsi + 48]                   // w
+  vpmovsxbd ymm8, qword ptr [rsi + 56]                   // w
+  vpmovsxbd ymm9, qword ptr [rsi + 64]                   // w
+  vpmovsxbd ymm13, qword ptr [rsi + 72]                  // w
   mov r15, qword ptr [r14 + 0]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm14, qword ptr [r15 + 0]                       // x_0
-  vpmovsxbd ymm14, xmm14                                 // x_0
+  vpmovsxbd ymm14, qword ptr [r15 + 0]                   // x_0
   vpmulld ymm14, ymm14, ymm6                             // product
   vpaddd ymm10, ymm10, ymm14                             // acc
   mov r15, qword ptr [r14 + 8]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm14, qword ptr [r15 + 0]                       // x_0
-  vpmovsxbd ymm14, xmm14                                 // x_0
+  vpmovsxbd ymm14, qword ptr [r15 + 0]                   // x_0
   vpmulld ymm14, ymm14, ymm7                             // product
   vpaddd ymm10, ymm10, ymm14                             // acc
   mov r15, qword ptr [r14 + 16]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm14, qword ptr [r15 + 0]                       // x_0
-  vpmovsxbd ymm14, xmm14                                 // x_0
+  vpmovsxbd ymm14, qword ptr [r15 + 0]                   // x_0
   vpmulld ymm15, ymm14, ymm8                             // product
   vpaddd ymm10, ymm10, ymm15                             // acc
   vpmulld ymm14, ymm14, ymm6                             // product
   vpaddd ymm11, ymm11, ymm14                             // acc
   mov r15, qword ptr [r14 + 24]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm14, qword ptr [r15 + 0]                       // x_0
-  vpmovsxbd ymm14, xmm14                                 // x_0
+  vpmovsxbd ymm14, qword ptr [r15 + 0]                   // x_0
   vpmulld ymm15, ymm14, ymm9                             // product
   vpaddd ymm10, ymm10, ymm15                             // acc
   vpmulld ymm14, ymm14, ymm7                             // product
   vpaddd ymm11, ymm11, ymm14                             // acc
   mov r15, qword ptr [r14 + 32]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm14, qword ptr [r15 + 0]                       // x_0
-  vpmovsxbd ymm14, xmm14                                 // x_0
+  vpmovsxbd ymm14, qword ptr [r15 + 0]                   // x_0
   vpmulld ymm15, ymm14, ymm13                            // product
   vpaddd ymm10, ymm10, ymm15                             // acc
   vpmulld ymm15, ymm14, ymm8                             // product
@@ -327,16 +301,14 @@ L(pixels):
   vpaddd ymm12, ymm12, ymm14                             // acc
   mov r15, qword ptr [r14 + 40]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm14, qword ptr [r15 + 0]                       // x_0
-  vpmovsxbd ymm14, xmm14                                 // x_0
+  vpmovsxbd ymm14, qword ptr [r15 + 0]                   // x_0
   vpmulld ymm15, ymm14, ymm9                             // product
   vpaddd ymm11, ymm11, ymm15                             // acc
   vpmulld ymm14, ymm14, ymm7                             // product
   vpaddd ymm12, ymm12, ymm14                             // acc
   mov r15, qword ptr [r14 + 48]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm14, qword ptr [r15 + 0]                       // x_0
-  vpmovsxbd ymm14, xmm14                                 // x_0
+  vpmovsxbd ymm14, qword ptr [r15 + 0]                   // x_0
   vpmulld ymm15, ymm14, ymm13                            // product
   vpaddd ymm11, ymm11, ymm15                             // acc
   vpmulld ymm15, ymm14, ymm8                             // product
@@ -345,76 +317,62 @@ L(pixels):
   vpaddd ymm5, ymm5, ymm6                                // acc
   mov r15, qword ptr [r14 + 56]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm6, qword ptr [r15 + 0]                        // x_0
-  vpmovsxbd ymm6, xmm6                                   // x_0
+  vpmovsxbd ymm6, qword ptr [r15 + 0]                    // x_0
   vpmulld ymm14, ymm6, ymm9                              // product
   vpaddd ymm12, ymm12, ymm14                             // acc
   vpmulld ymm6, ymm6, ymm7                               // product
   vpaddd ymm5, ymm5, ymm6                                // acc
   mov r15, qword ptr [r14 + 64]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm6, qword ptr [r15 + 0]                        // x_0
-  vpmovsxbd ymm6, xmm6                                   // x_0
+  vpmovsxbd ymm6, qword ptr [r15 + 0]                    // x_0
   vpmulld ymm7, ymm6, ymm13                              // product
   vpaddd ymm7, ymm12, ymm7                               // acc
   vpmulld ymm6, ymm6, ymm8                               // product
   vpaddd ymm5, ymm5, ymm6                                // acc
   mov r15, qword ptr [r14 + 72]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm6, qword ptr [r15 + 0]                        // x_0
-  vpmovsxbd ymm6, xmm6                                   // x_0
+  vpmovsxbd ymm6, qword ptr [r15 + 0]                    // x_0
   vpmulld ymm6, ymm6, ymm9                               // product
   vpaddd ymm5, ymm5, ymm6                                // acc
   mov r15, qword ptr [r14 + 80]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm6, qword ptr [r15 + 0]                        // x_0
-  vpmovsxbd ymm6, xmm6                                   // x_0
+  vpmovsxbd ymm6, qword ptr [r15 + 0]                    // x_0
   vpmulld ymm6, ymm6, ymm13                              // product
   vpaddd ymm5, ymm5, ymm6                                // acc
   mov r15, qword ptr [rdi + 8*6]                         // lhs_stride
   lea r14, [r14 + r15]                                   // line
-  vmovq xmm6, qword ptr [rsi + 80]                       // w
-  vpmovsxbd ymm6, xmm6                                   // w
-  vmovq xmm8, qword ptr [rsi + 88]                       // w
-  vpmovsxbd ymm8, xmm8                                   // w
-  vmovq xmm9, qword ptr [rsi + 96]                       // w
-  vpmovsxbd ymm9, xmm9                                   // w
-  vmovq xmm12, qword ptr [rsi + 104]                     // w
-  vpmovsxbd ymm12, xmm12                                 // w
-  vmovq xmm13, qword ptr [rsi + 112]                     // w
-  vpmovsxbd ymm13, xmm13                                 // w
+  vpmovsxbd ymm6, qword ptr [rsi + 80]                   // w
+  vpmovsxbd ymm8, qword ptr [rsi + 88]                   // w
+  vpmovsxbd ymm9, qword ptr [rsi + 96]                   // w
+  vpmovsxbd ymm12, qword ptr [rsi + 104]                 // w
+  vpmovsxbd ymm13, qword ptr [rsi + 112]                 // w
   mov r15, qword ptr [r14 + 0]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm14, qword ptr [r15 + 0]                       // x_0
-  vpmovsxbd ymm14, xmm14                                 // x_0
+  vpmovsxbd ymm14, qword ptr [r15 + 0]                   // x_0
   vpmulld ymm14, ymm14, ymm6                             // product
   vpaddd ymm10, ymm10, ymm14                             // acc
   mov r15, qword ptr [r14 + 8]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm14, qword ptr [r15 + 0]                       // x_0
-  vpmovsxbd ymm14, xmm14                                 // x_0
+  vpmovsxbd ymm14, qword ptr [r15 + 0]                   // x_0
   vpmulld ymm14, ymm14, ymm8                             // product
   vpaddd ymm10, ymm10, ymm14                             // acc
   mov r15, qword ptr [r14 + 16]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm14, qword ptr [r15 + 0]                       // x_0
-  vpmovsxbd ymm14, xmm14                                 // x_0
+  vpmovsxbd ymm14, qword ptr [r15 + 0]                   // x_0
   vpmulld ymm15, ymm14, ymm9                             // product
   vpaddd ymm10, ymm10, ymm15                             // acc
   vpmulld ymm14, ymm14, ymm6                             // product
   vpaddd ymm11, ymm11, ymm14                             // acc
   mov r15, qword ptr [r14 + 24]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm14, qword ptr [r15 + 0]                       // x_0
-  vpmovsxbd ymm14, xmm14                                 // x_0
+  vpmovsxbd ymm14, qword ptr [r15 + 0]                   // x_0
   vpmulld ymm15, ymm14, ymm12                            // product
   vpaddd ymm10, ymm10, ymm15                             // acc
   vpmulld ymm14, ymm14, ymm8                             // product
   vpaddd ymm11, ymm11, ymm14                             // acc
   mov r15, qword ptr [r14 + 32]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm14, qword ptr [r15 + 0]                       // x_0
-  vpmovsxbd ymm14, xmm14                                 // x_0
+  vpmovsxbd ymm14, qword ptr [r15 + 0]                   // x_0
   vpmulld ymm15, ymm14, ymm13                            // product
   vpaddd ymm10, ymm10, ymm15                             // acc
   vpmulld ymm15, ymm14, ymm9                             // product
@@ -423,16 +381,14 @@ L(pixels):
   vpaddd ymm7, ymm7, ymm14                               // acc
   mov r15, qword ptr [r14 + 40]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm14, qword ptr [r15 + 0]                       // x_0
-  vpmovsxbd ymm14, xmm14                                 // x_0
+  vpmovsxbd ymm14, qword ptr [r15 + 0]                   // x_0
   vpmulld ymm15, ymm14, ymm12                            // product
   vpaddd ymm11, ymm11, ymm15                             // acc
   vpmulld ymm14, ymm14, ymm8                             // product
   vpaddd ymm7, ymm7, ymm14                               // acc
   mov r15, qword ptr [r14 + 48]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm14, qword ptr [r15 + 0]                       // x_0
-  vpmovsxbd ymm14, xmm14                                 // x_0
+  vpmovsxbd ymm14, qword ptr [r15 + 0]                   // x_0
   vpmulld ymm15, ymm14, ymm13                            // product
   vpaddd ymm11, ymm11, ymm15                             // acc
   vpmulld ymm15, ymm14, ymm9                             // product
@@ -441,76 +397,62 @@ L(pixels):
   vpaddd ymm5, ymm5, ymm6                                // acc
   mov r15, qword ptr [r14 + 56]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm6, qword ptr [r15 + 0]                        // x_0
-  vpmovsxbd ymm6, xmm6                                   // x_0
+  vpmovsxbd ymm6, qword ptr [r15 + 0]                    // x_0
   vpmulld ymm14, ymm6, ymm12                             // product
   vpaddd ymm7, ymm7, ymm14                               // acc
   vpmulld ymm6, ymm6, ymm8                               // product
   vpaddd ymm5, ymm5, ymm6                                // acc
   mov r15, qword ptr [r14 + 64]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm6, qword ptr [r15 + 0]                        // x_0
-  vpmovsxbd ymm6, xmm6                                   // x_0
+  vpmovsxbd ymm6, qword ptr [r15 + 0]                    // x_0
   vpmulld ymm8, ymm6, ymm13                              // product
   vpaddd ymm7, ymm7, ymm8                                // acc
   vpmulld ymm6, ymm6, ymm9                               // product
   vpaddd ymm5, ymm5, ymm6                                // acc
   mov r15, qword ptr [r14 + 72]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm6, qword ptr [r15 + 0]                        // x_0
-  vpmovsxbd ymm6, xmm6                                   // x_0
+  vpmovsxbd ymm6, qword ptr [r15 + 0]                    // x_0
   vpmulld ymm6, ymm6, ymm12                              // product
   vpaddd ymm5, ymm5, ymm6                                // acc
   mov r15, qword ptr [r14 + 80]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm6, qword ptr [r15 + 0]                        // x_0
-  vpmovsxbd ymm6, xmm6                                   // x_0
+  vpmovsxbd ymm6, qword ptr [r15 + 0]                    // x_0
   vpmulld ymm6, ymm6, ymm13                              // product
   vpaddd ymm5, ymm5, ymm6                                // acc
   mov r15, qword ptr [rdi + 8*6]                         // lhs_stride
   lea r14, [r14 + r15]                                   // line
-  vmovq xmm6, qword ptr [rsi + 120]                      // w
-  vpmovsxbd ymm6, xmm6                                   // w
-  vmovq xmm8, qword ptr [rsi + 128]                      // w
-  vpmovsxbd ymm8, xmm8                                   // w
-  vmovq xmm9, qword ptr [rsi + 136]                      // w
-  vpmovsxbd ymm9, xmm9                                   // w
-  vmovq xmm12, qword ptr [rsi + 144]                     // w
-  vpmovsxbd ymm12, xmm12                                 // w
-  vmovq xmm13, qword ptr [rsi + 152]                     // w
-  vpmovsxbd ymm13, xmm13                                 // w
+  vpmovsxbd ymm6, qword ptr [rsi + 120]                  // w
+  vpmovsxbd ymm8, qword ptr [rsi + 128]                  // w
+  vpmovsxbd ymm9, qword ptr [rsi + 136]                  // w
+  vpmovsxbd ymm12, qword ptr [rsi + 144]                 // w
+  vpmovsxbd ymm13, qword ptr [rsi + 152]                 // w
   mov r15, qword ptr [r14 + 0]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm14, qword ptr [r15 + 0]                       // x_0
-  vpmovsxbd ymm14, xmm14                                 // x_0
+  vpmovsxbd ymm14, qword ptr [r15 + 0]                   // x_0
   vpmulld ymm14, ymm14, ymm6                             // product
   vpaddd ymm10, ymm10, ymm14                             // acc
   mov r15, qword ptr [r14 + 8]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm14, qword ptr [r15 + 0]                       // x_0
-  vpmovsxbd ymm14, xmm14                                 // x_0
+  vpmovsxbd ymm14, qword ptr [r15 + 0]                   // x_0
   vpmulld ymm14, ymm14, ymm8                             // product
   vpaddd ymm10, ymm10, ymm14                             // acc
   mov r15, qword ptr [r14 + 16]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm14, qword ptr [r15 + 0]                       // x_0
-  vpmovsxbd ymm14, xmm14                                 // x_0
+  vpmovsxbd ymm14, qword ptr [r15 + 0]                   // x_0
   vpmulld ymm15, ymm14, ymm9                             // product
   vpaddd ymm10, ymm10, ymm15                             // acc
   vpmulld ymm14, ymm14, ymm6                             // product
   vpaddd ymm11, ymm11, ymm14                             // acc
   mov r15, qword ptr [r14 + 24]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm14, qword ptr [r15 + 0]                       // x_0
-  vpmovsxbd ymm14, xmm14                                 // x_0
+  vpmovsxbd ymm14, qword ptr [r15 + 0]                   // x_0
   vpmulld ymm15, ymm14, ymm12                            // product
   vpaddd ymm10, ymm10, ymm15                             // acc
   vpmulld ymm14, ymm14, ymm8                             // product
   vpaddd ymm11, ymm11, ymm14                             // acc
   mov r15, qword ptr [r14 + 32]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm14, qword ptr [r15 + 0]                       // x_0
-  vpmovsxbd ymm14, xmm14                                 // x_0
+  vpmovsxbd ymm14, qword ptr [r15 + 0]                   // x_0
   vpmulld ymm15, ymm14, ymm13                            // product
   vpaddd ymm10, ymm10, ymm15                             // acc
   vpmulld ymm15, ymm14, ymm9                             // product
@@ -519,16 +461,14 @@ L(pixels):
   vpaddd ymm7, ymm7, ymm14                               // acc
   mov r15, qword ptr [r14 + 40]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm14, qword ptr [r15 + 0]                       // x_0
-  vpmovsxbd ymm14, xmm14                                 // x_0
+  vpmovsxbd ymm14, qword ptr [r15 + 0]                   // x_0
   vpmulld ymm15, ymm14, ymm12                            // product
   vpaddd ymm11, ymm11, ymm15                             // acc
   vpmulld ymm14, ymm14, ymm8                             // product
   vpaddd ymm7, ymm7, ymm14                               // acc
   mov r15, qword ptr [r14 + 48]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm14, qword ptr [r15 + 0]                       // x_0
-  vpmovsxbd ymm14, xmm14                                 // x_0
+  vpmovsxbd ymm14, qword ptr [r15 + 0]                   // x_0
   vpmulld ymm15, ymm14, ymm13                            // product
   vpaddd ymm11, ymm11, ymm15                             // acc
   vpmulld ymm15, ymm14, ymm9                             // product
@@ -537,76 +477,62 @@ L(pixels):
   vpaddd ymm5, ymm5, ymm6                                // acc
   mov r15, qword ptr [r14 + 56]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm6, qword ptr [r15 + 0]                        // x_0
-  vpmovsxbd ymm6, xmm6                                   // x_0
+  vpmovsxbd ymm6, qword ptr [r15 + 0]                    // x_0
   vpmulld ymm14, ymm6, ymm12                             // product
   vpaddd ymm7, ymm7, ymm14                               // acc
   vpmulld ymm6, ymm6, ymm8                               // product
   vpaddd ymm5, ymm5, ymm6                                // acc
   mov r15, qword ptr [r14 + 64]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm6, qword ptr [r15 + 0]                        // x_0
-  vpmovsxbd ymm6, xmm6                                   // x_0
+  vpmovsxbd ymm6, qword ptr [r15 + 0]                    // x_0
   vpmulld ymm8, ymm6, ymm13                              // product
   vpaddd ymm7, ymm7, ymm8                                // acc
   vpmulld ymm6, ymm6, ymm9                               // product
   vpaddd ymm5, ymm5, ymm6                                // acc
   mov r15, qword ptr [r14 + 72]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm6, qword ptr [r15 + 0]                        // x_0
-  vpmovsxbd ymm6, xmm6                                   // x_0
+  vpmovsxbd ymm6, qword ptr [r15 + 0]                    // x_0
   vpmulld ymm6, ymm6, ymm12                              // product
   vpaddd ymm5, ymm5, ymm6                                // acc
   mov r15, qword ptr [r14 + 80]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm6, qword ptr [r15 + 0]                        // x_0
-  vpmovsxbd ymm6, xmm6                                   // x_0
+  vpmovsxbd ymm6, qword ptr [r15 + 0]                    // x_0
   vpmulld ymm6, ymm6, ymm13                              // product
   vpaddd ymm5, ymm5, ymm6                                // acc
   mov r15, qword ptr [rdi + 8*6]                         // lhs_stride
   lea r14, [r14 + r15]                                   // line
-  vmovq xmm6, qword ptr [rsi + 160]                      // w
-  vpmovsxbd ymm6, xmm6                                   // w
-  vmovq xmm8, qword ptr [rsi + 168]                      // w
-  vpmovsxbd ymm8, xmm8                                   // w
-  vmovq xmm9, qword ptr [rsi + 176]                      // w
-  vpmovsxbd ymm9, xmm9                                   // w
-  vmovq xmm12, qword ptr [rsi + 184]                     // w
-  vpmovsxbd ymm12, xmm12                                 // w
-  vmovq xmm13, qword ptr [rsi + 192]                     // w
-  vpmovsxbd ymm13, xmm13                                 // w
+  vpmovsxbd ymm6, qword ptr [rsi + 160]                  // w
+  vpmovsxbd ymm8, qword ptr [rsi + 168]                  // w
+  vpmovsxbd ymm9, qword ptr [rsi + 176]                  // w
+  vpmovsxbd ymm12, qword ptr [rsi + 184]                 // w
+  vpmovsxbd ymm13, qword ptr [rsi + 192]                 // w
   mov r15, qword ptr [r14 + 0]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm14, qword ptr [r15 + 0]                       // x_0
-  vpmovsxbd ymm14, xmm14                                 // x_0
+  vpmovsxbd ymm14, qword ptr [r15 + 0]                   // x_0
   vpmulld ymm14, ymm14, ymm6                             // product
   vpaddd ymm10, ymm10, ymm14                             // acc
   mov r15, qword ptr [r14 + 8]                           // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm14, qword ptr [r15 + 0]                       // x_0
-  vpmovsxbd ymm14, xmm14                                 // x_0
+  vpmovsxbd ymm14, qword ptr [r15 + 0]                   // x_0
   vpmulld ymm14, ymm14, ymm8                             // product
   vpaddd ymm10, ymm10, ymm14                             // acc
   mov r15, qword ptr [r14 + 16]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm14, qword ptr [r15 + 0]                       // x_0
-  vpmovsxbd ymm14, xmm14                                 // x_0
+  vpmovsxbd ymm14, qword ptr [r15 + 0]                   // x_0
   vpmulld ymm15, ymm14, ymm9                             // product
   vpaddd ymm10, ymm10, ymm15                             // acc
   vpmulld ymm14, ymm14, ymm6                             // product
   vpaddd ymm11, ymm11, ymm14                             // acc
   mov r15, qword ptr [r14 + 24]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm14, qword ptr [r15 + 0]                       // x_0
-  vpmovsxbd ymm14, xmm14                                 // x_0
+  vpmovsxbd ymm14, qword ptr [r15 + 0]                   // x_0
   vpmulld ymm15, ymm14, ymm12                            // product
   vpaddd ymm10, ymm10, ymm15                             // acc
   vpmulld ymm14, ymm14, ymm8                             // product
   vpaddd ymm11, ymm11, ymm14                             // acc
   mov r15, qword ptr [r14 + 32]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm14, qword ptr [r15 + 0]                       // x_0
-  vpmovsxbd ymm14, xmm14                                 // x_0
+  vpmovsxbd ymm14, qword ptr [r15 + 0]                   // x_0
   vpmulld ymm15, ymm14, ymm13                            // product
   vpaddd ymm10, ymm10, ymm15                             // acc
   vpmulld ymm15, ymm14, ymm9                             // product
@@ -615,16 +541,14 @@ L(pixels):
   vpaddd ymm7, ymm7, ymm14                               // acc
   mov r15, qword ptr [r14 + 40]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm14, qword ptr [r15 + 0]                       // x_0
-  vpmovsxbd ymm14, xmm14                                 // x_0
+  vpmovsxbd ymm14, qword ptr [r15 + 0]                   // x_0
   vpmulld ymm15, ymm14, ymm12                            // product
   vpaddd ymm11, ymm11, ymm15                             // acc
   vpmulld ymm14, ymm14, ymm8                             // product
   vpaddd ymm7, ymm7, ymm14                               // acc
   mov r15, qword ptr [r14 + 48]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm14, qword ptr [r15 + 0]                       // x_0
-  vpmovsxbd ymm14, xmm14                                 // x_0
+  vpmovsxbd ymm14, qword ptr [r15 + 0]                   // x_0
   vpmulld ymm15, ymm14, ymm13                            // product
   vpaddd ymm11, ymm11, ymm15                             // acc
   vpmulld ymm15, ymm14, ymm9                             // product
@@ -633,30 +557,26 @@ L(pixels):
   vpaddd ymm5, ymm5, ymm6                                // acc
   mov r15, qword ptr [r14 + 56]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm6, qword ptr [r15 + 0]                        // x_0
-  vpmovsxbd ymm6, xmm6                                   // x_0
+  vpmovsxbd ymm6, qword ptr [r15 + 0]                    // x_0
   vpmulld ymm14, ymm6, ymm12                             // product
   vpaddd ymm7, ymm7, ymm14                               // acc
   vpmulld ymm6, ymm6, ymm8                               // product
   vpaddd ymm5, ymm5, ymm6                                // acc
   mov r15, qword ptr [r14 + 64]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm6, qword ptr [r15 + 0]                        // x_0
-  vpmovsxbd ymm6, xmm6                                   // x_0
+  vpmovsxbd ymm6, qword ptr [r15 + 0]                    // x_0
   vpmulld ymm8, ymm6, ymm13                              // product
   vpaddd ymm7, ymm7, ymm8                                // acc
   vpmulld ymm6, ymm6, ymm9                               // product
   vpaddd ymm5, ymm5, ymm6                                // acc
   mov r15, qword ptr [r14 + 72]                          // pixel
   lea r15, [r15 + r10]                                   // at
-  vmovq xmm6, qword ptr [r15 + 0]                        // x_0
-  vpmovsxbd ymm6, xmm6                                   // x_0
+  vpmovsxbd ymm6, qword ptr [r15 + 0]                    // x_0
   vpmulld ymm6, ymm6, ymm12                              // product
   vpaddd ymm5, ymm5, ymm6                                // acc
   mov r14, qword ptr [r14 + 80]                          // pixel
   lea r14, [r14 + r10]                                   // at
-  vmovq xmm6, qword ptr [r14 + 0]                        // x_0
-  vpmovsxbd ymm6, xmm6                                   // x_0
+  vpmovsxbd ymm6, qword ptr [r14 + 0]                    // x_0
   vpmulld ymm6, ymm6, ymm13                              // product
   vpaddd ymm5, ymm5, ymm6                                // acc
   lea r13, [r9 + r13]                                    // dst
@@ -733,10 +653,8 @@ L(tap_x):
   mov r14, qword ptr [r13 + 0]                           // pixel
   lea r14, [r14 + r10]                                   // at
   lea r13, [r13 + 8]
-  vmovq xmm6, qword ptr [rbp + 0]                        // w
-  vpmovsxbd ymm6, xmm6                                   // w
-  vmovq xmm7, qword ptr [r14 + 0]                        // x_0
-  vpmovsxbd ymm7, xmm7                                   // x_0
+  vpmovsxbd ymm6, qword ptr [rbp + 0]                    // w
+  vpmovsxbd ymm7, qword ptr [r14 + 0]                    // x_0
   vpmulld ymm6, ymm7, ymm6                               // product
   vpaddd ymm5, ymm5, ymm6                                // acc
   lea rbp, [rbp + 8]
@@ -860,8 +778,7 @@ L(tap_x_2):
   mov r12, qword ptr [rbp + 0]                           // pixel
   lea r12, [r12 + r10]                                   // at
   lea rbp, [rbp + 8]
-  vmovq xmm6, qword ptr [rbx + 0]                        // w
-  vpmovsxbd ymm6, xmm6                                   // w
+  vpmovsxbd ymm6, qword ptr [rbx + 0]                    // w
   mov r13, 0
   mov r14, rdx
   cmp r14, r13

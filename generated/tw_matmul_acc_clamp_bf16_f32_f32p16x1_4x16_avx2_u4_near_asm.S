@@ -339,8 +339,7 @@ L(k_rest_done):
   vaddps ymm5, ymm5, ymm11                               // out
   vaddps ymm3, ymm3, ymm11                               // out
   vaddps ymm1, ymm1, ymm11                               // out
-  vmovdqu xmm11, xmmword ptr [r11 + 0]                   // old
-  vpmovzxwd ymm11, xmm11                                 // old
+  vpmovzxwd ymm11, xmmword ptr [r11 + 0]                 // old
   vpslld ymm11, ymm11, 16
   vaddps ymm6, ymm6, ymm11                               // out
   vmaxps ymm6, ymm8, ymm6                                // out
@@ -357,8 +356,7 @@ L(k_rest_done):
   vpsrld ymm6, ymm6, 16                                  // out_3_0
   vpackusdw ymm6, ymm6, ymm6
   vpermq ymm6, ymm6, 8
-  vmovdqu xmm11, xmmword ptr [r11 + 16]                  // old
-  vpmovzxwd ymm11, xmm11                                 // old
+  vpmovzxwd ymm11, xmmword ptr [r11 + 16]                // old
   vpslld ymm11, ymm11, 16
   vaddps ymm7, ymm7, ymm11                               // out
   vmaxps ymm7, ymm8, ymm7                                // out
@@ -375,8 +373,7 @@ L(k_rest_done):
   vpsrld ymm7, ymm7, 16                                  // out_3_1
   vpackusdw ymm7, ymm7, ymm7
   vpermq ymm7, ymm7, 8
-  vmovdqu xmm11, xmmword ptr [rbp + 0]                   // old
-  vpmovzxwd ymm11, xmm11                                 // old
+  vpmovzxwd ymm11, xmmword ptr [rbp + 0]                 // old
   vpslld ymm11, ymm11, 16
   vaddps ymm4, ymm4, ymm11                               // out
   vmaxps ymm4, ymm8, ymm4                                // out
@@ -393,8 +390,7 @@ L(k_rest_done):
   vpsrld ymm4, ymm4, 16                                  // out_2_0
   vpackusdw ymm4, ymm4, ymm4
   vpermq ymm4, ymm4, 8
-  vmovdqu xmm11, xmmword ptr [rbp + 16]                  // old
-  vpmovzxwd ymm11, xmm11                                 // old
+  vpmovzxwd ymm11, xmmword ptr [rbp + 16]                // old
   vpslld ymm11, ymm11, 16
   vaddps ymm5, ymm5, ymm11                               // out
   vmaxps ymm5, ymm8, ymm5                                // out
@@ -411,8 +407,7 @@ L(k_rest_done):
   vpsrld ymm5, ymm5, 16                                  // out_2_1
   vpackusdw ymm5, ymm5, ymm5
   vpermq ymm5, ymm5, 8
-  vmovdqu xmm11, xmmword ptr [rbx + 0]                   // old
-  vpmovzxwd ymm11, xmm11                                 // old
+  vpmovzxwd ymm11, xmmword ptr [rbx + 0]                 // old
   vpslld ymm11, ymm11, 16
   vaddps ymm2, ymm2, ymm11                               // out
   vmaxps ymm2, ymm8, ymm2                                // out
@@ -429,8 +424,7 @@ L(k_rest_done):
   vpsrld ymm2, ymm2, 16                                  // out_1_0
   vpackusdw ymm2, ymm2, ymm2
   vpermq ymm2, ymm2, 8
-  vmovdqu xmm11, xmmword ptr [rbx + 16]                  // old
-  vpmovzxwd ymm11, xmm11                                 // old
+  vpmovzxwd ymm11, xmmword ptr [rbx + 16]                // old
   vpslld ymm11, ymm11, 16
   vaddps ymm3, ymm3, ymm11                               // out
   vmaxps ymm3, ymm8, ymm3                                // out
@@ -447,8 +441,7 @@ L(k_rest_done):
   vpsrld ymm3, ymm3, 16                                  // out_1_1
   vpackusdw ymm3, ymm3, ymm3
   vpermq ymm3, ymm3, 8
-  vmovdqu xmm11, xmmword ptr [rdx + 0]                   // old
-  vpmovzxwd ymm11, xmm11                                 // old
+  vpmovzxwd ymm11, xmmword ptr [rdx + 0]                 // old
   vpslld ymm11, ymm11, 16
   vaddps ymm0, ymm0, ymm11                               // out
   vmaxps ymm0, ymm8, ymm0                                // out
@@ -465,8 +458,7 @@ L(k_rest_done):
   vpsrld ymm0, ymm0, 16                                  // out_0_0
   vpackusdw ymm0, ymm0, ymm0
   vpermq ymm0, ymm0, 8
-  vmovdqu xmm11, xmmword ptr [rdx + 16]                  // old
-  vpmovzxwd ymm11, xmm11                                 // old
+  vpmovzxwd ymm11, xmmword ptr [rdx + 16]                // old
   vpslld ymm11, ymm11, 16
   vaddps ymm1, ymm1, ymm11                               // out
   vmaxps ymm1, ymm8, ymm1                                // out

@@ -596,8 +596,7 @@ L(k_rest_done):
   vaddps zmm5, zmm5, zmm19                               // out
   vaddps zmm3, zmm3, zmm19                               // out
   vaddps zmm1, zmm1, zmm19                               // out
-  vmovdqu32 ymm19, ymmword ptr [rdx + 0]                 // old
-  vpmovzxwd zmm19, ymm19                                 // old
+  vpmovzxwd zmm19, ymmword ptr [rdx + 0]                 // old
   vpslld zmm19, zmm19, 16
   vaddps zmm14, zmm14, zmm19                             // out
   vmaxps zmm14, zmm16, zmm14                             // out
@@ -613,8 +612,7 @@ L(k_rest_done):
   vminps zmm14, zmm19, zmm14                             // out
   vpsrld zmm14, zmm14, 16                                // out_7_0
   vpmovdw ymm14, zmm14
-  vmovdqu32 ymm19, ymmword ptr [rdx + 32]                // old
-  vpmovzxwd zmm19, ymm19                                 // old
+  vpmovzxwd zmm19, ymmword ptr [rdx + 32]                // old
   vpslld zmm19, zmm19, 16
   vaddps zmm15, zmm15, zmm19                             // out
   vmaxps zmm15, zmm16, zmm15                             // out
@@ -630,8 +628,7 @@ L(k_rest_done):
   vminps zmm15, zmm19, zmm15                             // out
   vpsrld zmm15, zmm15, 16                                // out_7_1
   vpmovdw ymm15, zmm15
-  vmovdqu32 ymm19, ymmword ptr [r12 + 0]                 // old
-  vpmovzxwd zmm19, ymm19                                 // old
+  vpmovzxwd zmm19, ymmword ptr [r12 + 0]                 // old
   vpslld zmm19, zmm19, 16
   vaddps zmm12, zmm12, zmm19                             // out
   vmaxps zmm12, zmm16, zmm12                             // out
@@ -647,8 +644,7 @@ L(k_rest_done):
   vminps zmm12, zmm19, zmm12                             // out
   vpsrld zmm12, zmm12, 16                                // out_6_0
   vpmovdw ymm12, zmm12
-  vmovdqu32 ymm19, ymmword ptr [r12 + 32]                // old
-  vpmovzxwd zmm19, ymm19                                 // old
+  vpmovzxwd zmm19, ymmword ptr [r12 + 32]                // old
   vpslld zmm19, zmm19, 16
   vaddps zmm13, zmm13, zmm19                             // out
   vmaxps zmm13, zmm16, zmm13                             // out
@@ -664,8 +660,7 @@ L(k_rest_done):
   vminps zmm13, zmm19, zmm13                             // out
   vpsrld zmm13, zmm13, 16                                // out_6_1
   vpmovdw ymm13, zmm13
-  vmovdqu32 ymm19, ymmword ptr [rbp + 0]                 // old
-  vpmovzxwd zmm19, ymm19                                 // old
+  vpmovzxwd zmm19, ymmword ptr [rbp + 0]                 // old
   vpslld zmm19, zmm19, 16
   vaddps zmm10, zmm10, zmm19                             // out
   vmaxps zmm10, zmm16, zmm10                             // out
@@ -681,8 +676,7 @@ L(k_rest_done):
   vminps zmm10, zmm19, zmm10                             // out
   vpsrld zmm10, zmm10, 16                                // out_5_0
   vpmovdw ymm10, zmm10
-  vmovdqu32 ymm19, ymmword ptr [rbp + 32]                // old
-  vpmovzxwd zmm19, ymm19                                 // old
+  vpmovzxwd zmm19, ymmword ptr [rbp + 32]                // old
   vpslld zmm19, zmm19, 16
   vaddps zmm11, zmm11, zmm19                             // out
   vmaxps zmm11, zmm16, zmm11                             // out
@@ -698,8 +692,7 @@ L(k_rest_done):
   vminps zmm11, zmm19, zmm11                             // out
   vpsrld zmm11, zmm11, 16                                // out_5_1
   vpmovdw ymm11, zmm11
-  vmovdqu32 ymm19, ymmword ptr [rbx + 0]                 // old
-  vpmovzxwd zmm19, ymm19                                 // old
+  vpmovzxwd zmm19, ymmword ptr [rbx + 0]                 // old
   vpslld zmm19, zmm19, 16
   vaddps zmm8, zmm8, zmm19                               // out
   vmaxps zmm8, zmm16, zmm8                               // out
@@ -715,8 +708,7 @@ L(k_rest_done):
   vminps zmm8, zmm19, zmm8                               // out
   vpsrld zmm8, zmm8, 16                                  // out_4_0
   vpmovdw ymm8, zmm8
-  vmovdqu32 ymm19, ymmword ptr [rbx + 32]                // old
-  vpmovzxwd zmm19, ymm19                                 // old
+  vpmovzxwd zmm19, ymmword ptr [rbx + 32]                // old
   vpslld zmm19, zmm19, 16
   vaddps zmm9, zmm9, zmm19                               // out
   vmaxps zmm9, zmm16, zmm9                               // out
@@ -732,8 +724,7 @@ L(k_rest_done):
   vminps zmm9, zmm19, zmm9                               // out
   vpsrld zmm9, zmm9, 16                                  // out_4_1
   vpmovdw ymm9, zmm9
-  vmovdqu32 ymm19, ymmword ptr [r11 + 0]                 // old
-  vpmovzxwd zmm19, ymm19                                 // old
+  vpmovzxwd zmm19, ymmword ptr [r11 + 0]                 // old
   vpslld zmm19, zmm19, 16
   vaddps zmm6, zmm6, zmm19                               // out
   vmaxps zmm6, zmm16, zmm6                               // out
@@ -749,8 +740,7 @@ L(k_rest_done):
   vminps zmm6, zmm19, zmm6                               // out
   vpsrld zmm6, zmm6, 16                                  // out_3_0
   vpmovdw ymm6, zmm6
-  vmovdqu32 ymm19, ymmword ptr [r11 + 32]                // old
-  vpmovzxwd zmm19, ymm19                                 // old
+  vpmovzxwd zmm19, ymmword ptr [r11 + 32]                // old
   vpslld zmm19, zmm19, 16
   vaddps zmm7, zmm7, zmm19                               // out
   vmaxps zmm7, zmm16, zmm7                               // out
@@ -766,8 +756,7 @@ L(k_rest_done):
   vminps zmm7, zmm19, zmm7                               // out
   vpsrld zmm7, zmm7, 16                                  // out_3_1
   vpmovdw ymm7, zmm7
-  vmovdqu32 ymm19, ymmword ptr [rdi + 0]                 // old
-  vpmovzxwd zmm19, ymm19                                 // old
+  vpmovzxwd zmm19, ymmword ptr [rdi + 0]                 // old
   vpslld zmm19, zmm19, 16
   vaddps zmm4, zmm4, zmm19                               // out
   vmaxps zmm4, zmm16, zmm4                               // out
@@ -783,8 +772,7 @@ L(k_rest_done):
   vminps zmm4, zmm19, zmm4                               // out
   vpsrld zmm4, zmm4, 16                                  // out_2_0
   vpmovdw ymm4, zmm4
-  vmovdqu32 ymm19, ymmword ptr [rdi + 32]                // old
-  vpmovzxwd zmm19, ymm19                                 // old
+  vpmovzxwd zmm19, ymmword ptr [rdi + 32]                // old
   vpslld zmm19, zmm19, 16
   vaddps zmm5, zmm5, zmm19                               // out
   vmaxps zmm5, zmm16, zmm5                               // out
@@ -800,8 +788,7 @@ L(k_rest_done):
   vminps zmm5, zmm19, zmm5                               // out
   vpsrld zmm5, zmm5, 16                                  // out_2_1
   vpmovdw ymm5, zmm5
-  vmovdqu32 ymm19, ymmword ptr [r10 + 0]                 // old
-  vpmovzxwd zmm19, ymm19                                 // old
+  vpmovzxwd zmm19, ymmword ptr [r10 + 0]                 // old
   vpslld zmm19, zmm19, 16
   vaddps zmm2, zmm2, zmm19                               // out
   vmaxps zmm2, zmm16, zmm2                               // out
@@ -817,8 +804,7 @@ L(k_rest_done):
   vminps zmm2, zmm19, zmm2                               // out
   vpsrld zmm2, zmm2, 16                                  // out_1_0
   vpmovdw ymm2, zmm2
-  vmovdqu32 ymm19, ymmword ptr [r10 + 32]                // old
-  vpmovzxwd zmm19, ymm19                                 // old
+  vpmovzxwd zmm19, ymmword ptr [r10 + 32]                // old
   vpslld zmm19, zmm19, 16
   vaddps zmm3, zmm3, zmm19                               // out
   vmaxps zmm3, zmm16, zmm3                               // out
@@ -835,8 +821,7 @@ L(k_rest_done):
   vpsrld zmm3, zmm3, 16                                  // out_1_1
   vpmovdw ymm3, zmm3
   mov r13, qword ptr [rsp + 24]                          // dst_tile
-  vmovdqu32 ymm19, ymmword ptr [r13 + 0]                 // old
-  vpmovzxwd zmm19, ymm19                                 // old
+  vpmovzxwd zmm19, ymmword ptr [r13 + 0]                 // old
   vpslld zmm19, zmm19, 16
   vaddps zmm0, zmm0, zmm19                               // out
   vmaxps zmm0, zmm16, zmm0                               // out
@@ -853,8 +838,7 @@ L(k_rest_done):
   vpsrld zmm0, zmm0, 16                                  // out_0_0
   vpmovdw ymm0, zmm0
   mov r13, qword ptr [rsp + 24]                          // dst_tile
-  vmovdqu32 ymm19, ymmword ptr [r13 + 32]                // old
-  vpmovzxwd zmm19, ymm19                                 // old
+  vpmovzxwd zmm19, ymmword ptr [r13 + 32]                // old
   vpslld zmm19, zmm19, 16
   vaddps zmm1, zmm1, zmm19                               // out
   vmaxps zmm1, zmm16, zmm1                               // out

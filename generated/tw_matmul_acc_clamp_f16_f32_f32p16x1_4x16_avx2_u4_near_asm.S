@@ -333,50 +333,42 @@ L(k_rest_done):
   vaddps ymm5, ymm5, ymm10                               // out
   vaddps ymm3, ymm3, ymm10                               // out
   vaddps ymm1, ymm1, ymm10                               // out
-  vmovdqu xmm10, xmmword ptr [r11 + 0]                   // old
-  vcvtph2ps ymm10, xmm10                                 // old
+  vcvtph2ps ymm10, xmmword ptr [r11 + 0]                 // old
   vaddps ymm6, ymm6, ymm10                               // out
   vmaxps ymm6, ymm8, ymm6                                // out
   vminps ymm6, ymm9, ymm6                                // out
   vcvtps2ph xmm6, ymm6, 0                                // out_3_0
-  vmovdqu xmm10, xmmword ptr [r11 + 16]                  // old
-  vcvtph2ps ymm10, xmm10                                 // old
+  vcvtph2ps ymm10, xmmword ptr [r11 + 16]                // old
   vaddps ymm7, ymm7, ymm10                               // out
   vmaxps ymm7, ymm8, ymm7                                // out
   vminps ymm7, ymm9, ymm7                                // out
   vcvtps2ph xmm7, ymm7, 0                                // out_3_1
-  vmovdqu xmm10, xmmword ptr [rbp + 0]                   // old
-  vcvtph2ps ymm10, xmm10                                 // old
+  vcvtph2ps ymm10, xmmword ptr [rbp + 0]                 // old
   vaddps ymm4, ymm4, ymm10                               // out
   vmaxps ymm4, ymm8, ymm4                                // out
   vminps ymm4, ymm9, ymm4                                // out
   vcvtps2ph xmm4, ymm4, 0                                // out_2_0
-  vmovdqu xmm10, xmmword ptr [rbp + 16]                  // old
-  vcvtph2ps ymm10, xmm10                                 // old
+  vcvtph2ps ymm10, xmmword ptr [rbp + 16]                // old
   vaddps ymm5, ymm5, ymm10                               // out
   vmaxps ymm5, ymm8, ymm5                                // out
   vminps ymm5, ymm9, ymm5                                // out
   vcvtps2ph xmm5, ymm5, 0                                // out_2_1
-  vmovdqu xmm10, xmmword ptr [rbx + 0]                   // old
-  vcvtph2ps ymm10, xmm10                                 // old
+  vcvtph2ps ymm10, xmmword ptr [rbx + 0]                 // old
   vaddps ymm2, ymm2, ymm10                               // out
   vmaxps ymm2, ymm8, ymm2                                // out
   vminps ymm2, ymm9, ymm2                                // out
   vcvtps2ph xmm2, ymm2, 0                                // out_1_0
-  vmovdqu xmm10, xmmword ptr [rbx + 16]                  // old
-  vcvtph2ps ymm10, xmm10                                 // old
+  vcvtph2ps ymm10, xmmword ptr [rbx + 16]                // old
   vaddps ymm3, ymm3, ymm10                               // out
   vmaxps ymm3, ymm8, ymm3                                // out
   vminps ymm3, ymm9, ymm3                                // out
   vcvtps2ph xmm3, ymm3, 0                                // out_1_1
-  vmovdqu xmm10, xmmword ptr [rdx + 0]                   // old
-  vcvtph2ps ymm10, xmm10                                 // old
+  vcvtph2ps ymm10, xmmword ptr [rdx + 0]                 // old
   vaddps ymm0, ymm0, ymm10                               // out
   vmaxps ymm0, ymm8, ymm0                                // out
   vminps ymm0, ymm9, ymm0                                // out
   vcvtps2ph xmm0, ymm0, 0                                // out_0_0
-  vmovdqu xmm10, xmmword ptr [rdx + 16]                  // old
-  vcvtph2ps ymm10, xmm10                                 // old
+  vcvtph2ps ymm10, xmmword ptr [rdx + 16]                // old
   vaddps ymm1, ymm1, ymm10                               // out
   vmaxps ymm1, ymm8, ymm1                                // out
   vminps ymm1, ymm9, ymm1                                // out

@@ -593,100 +593,84 @@ L(k_rest_done):
   vaddps zmm5, zmm5, zmm18                               // out
   vaddps zmm3, zmm3, zmm18                               // out
   vaddps zmm1, zmm1, zmm18                               // out
-  vmovdqu32 ymm18, ymmword ptr [rdx + 0]                 // old
-  vcvtph2ps zmm18, ymm18                                 // old
+  vcvtph2ps zmm18, ymmword ptr [rdx + 0]                 // old
   vaddps zmm14, zmm14, zmm18                             // out
   vmaxps zmm14, zmm16, zmm14                             // out
   vminps zmm14, zmm17, zmm14                             // out
   vcvtps2ph ymm14, zmm14, 0                              // out_7_0
-  vmovdqu32 ymm18, ymmword ptr [rdx + 32]                // old
-  vcvtph2ps zmm18, ymm18                                 // old
+  vcvtph2ps zmm18, ymmword ptr [rdx + 32]                // old
   vaddps zmm15, zmm15, zmm18                             // out
   vmaxps zmm15, zmm16, zmm15                             // out
   vminps zmm15, zmm17, zmm15                             // out
   vcvtps2ph ymm15, zmm15, 0                              // out_7_1
-  vmovdqu32 ymm18, ymmword ptr [r12 + 0]                 // old
-  vcvtph2ps zmm18, ymm18                                 // old
+  vcvtph2ps zmm18, ymmword ptr [r12 + 0]                 // old
   vaddps zmm12, zmm12, zmm18                             // out
   vmaxps zmm12, zmm16, zmm12                             // out
   vminps zmm12, zmm17, zmm12                             // out
   vcvtps2ph ymm12, zmm12, 0                              // out_6_0
-  vmovdqu32 ymm18, ymmword ptr [r12 + 32]                // old
-  vcvtph2ps zmm18, ymm18                                 // old
+  vcvtph2ps zmm18, ymmword ptr [r12 + 32]                // old
   vaddps zmm13, zmm13, zmm18                             // out
   vmaxps zmm13, zmm16, zmm13                             // out
   vminps zmm13, zmm17, zmm13                             // out
   vcvtps2ph ymm13, zmm13, 0                              // out_6_1
-  vmovdqu32 ymm18, ymmword ptr [rbp + 0]                 // old
-  vcvtph2ps zmm18, ymm18                                 // old
+  vcvtph2ps zmm18, ymmword ptr [rbp + 0]                 // old
   vaddps zmm10, zmm10, zmm18                             // out
   vmaxps zmm10, zmm16, zmm10                             // out
   vminps zmm10, zmm17, zmm10                             // out
   vcvtps2ph ymm10, zmm10, 0                              // out_5_0
-  vmovdqu32 ymm18, ymmword ptr [rbp + 32]                // old
-  vcvtph2ps zmm18, ymm18                                 // old
+  vcvtph2ps zmm18, ymmword ptr [rbp + 32]                // old
   vaddps zmm11, zmm11, zmm18                             // out
   vmaxps zmm11, zmm16, zmm11                             // out
   vminps zmm11, zmm17, zmm11                             // out
   vcvtps2ph ymm11, zmm11, 0                              // out_5_1
-  vmovdqu32 ymm18, ymmword ptr [rbx + 0]                 // old
-  vcvtph2ps zmm18, ymm18                                 // old
+  vcvtph2ps zmm18, ymmword ptr [rbx + 0]                 // old
   vaddps zmm8, zmm8, zmm18                               // out
   vmaxps zmm8, zmm16, zmm8                               // out
   vminps zmm8, zmm17, zmm8                               // out
   vcvtps2ph ymm8, zmm8, 0                                // out_4_0
-  vmovdqu32 ymm18, ymmword ptr [rbx + 32]                // old
-  vcvtph2ps zmm18, ymm18                                 // old
+  vcvtph2ps zmm18, ymmword ptr [rbx + 32]                // old
   vaddps zmm9, zmm9, zmm18                               // out
   vmaxps zmm9, zmm16, zmm9                               // out
   vminps zmm9, zmm17, zmm9                               // out
   vcvtps2ph ymm9, zmm9, 0                                // out_4_1
-  vmovdqu32 ymm18, ymmword ptr [r11 + 0]                 // old
-  vcvtph2ps zmm18, ymm18                                 // old
+  vcvtph2ps zmm18, ymmword ptr [r11 + 0]                 // old
   vaddps zmm6, zmm6, zmm18                               // out
   vmaxps zmm6, zmm16, zmm6                               // out
   vminps zmm6, zmm17, zmm6                               // out
   vcvtps2ph ymm6, zmm6, 0                                // out_3_0
-  vmovdqu32 ymm18, ymmword ptr [r11 + 32]                // old
-  vcvtph2ps zmm18, ymm18                                 // old
+  vcvtph2ps zmm18, ymmword ptr [r11 + 32]                // old
   vaddps zmm7, zmm7, zmm18                               // out
   vmaxps zmm7, zmm16, zmm7                               // out
   vminps zmm7, zmm17, zmm7                               // out
   vcvtps2ph ymm7, zmm7, 0                                // out_3_1
-  vmovdqu32 ymm18, ymmword ptr [rdi + 0]                 // old
-  vcvtph2ps zmm18, ymm18                                 // old
+  vcvtph2ps zmm18, ymmword ptr [rdi + 0]                 // old
   vaddps zmm4, zmm4, zmm18                               // out
   vmaxps zmm4, zmm16, zmm4                               // out
   vminps zmm4, zmm17, zmm4                               // out
   vcvtps2ph ymm4, zmm4, 0                                // out_2_0
-  vmovdqu32 ymm18, ymmword ptr [rdi + 32]                // old
-  vcvtph2ps zmm18, ymm18                                 // old
+  vcvtph2ps zmm18, ymmword ptr [rdi + 32]                // old
   vaddps zmm5, zmm5, zmm18                               // out
   vmaxps zmm5, zmm16, zmm5                               // out
   vminps zmm5, zmm17, zmm5                               // out
   vcvtps2ph ymm5, zmm5, 0                                // out_2_1
-  vmovdqu32 ymm18, ymmword ptr [r10 + 0]                 // old
-  vcvtph2ps zmm18, ymm18                                 // old
+  vcvtph2ps zmm18, ymmword ptr [r10 + 0]                 // old
   vaddps zmm2, zmm2, zmm18                               // out
   vmaxps zmm2, zmm16, zmm2                               // out
   vminps zmm2, zmm17, zmm2                               // out
   vcvtps2ph ymm2, zmm2, 0                                // out_1_0
-  vmovdqu32 ymm18, ymmword ptr [r10 + 32]                // old
-  vcvtph2ps zmm18, ymm18                                 // old
+  vcvtph2ps zmm18, ymmword ptr [r10 + 32]                // old
   vaddps zmm3, zmm3, zmm18                               // out
   vmaxps zmm3, zmm16, zmm3                               // out
   vminps zmm3, zmm17, zmm3                               // out
   vcvtps2ph ymm3, zmm3, 0                                // out_1_1
   mov r13, qword ptr [rsp + 24]                          // dst_tile
-  vmovdqu32 ymm18, ymmword ptr [r13 + 0]                 // old
-  vcvtph2ps zmm18, ymm18                                 // old
+  vcvtph2ps zmm18, ymmword ptr [r13 + 0]                 // old
   vaddps zmm0, zmm0, zmm18                               // out
   vmaxps zmm0, zmm16, zmm0                               // out
   vminps zmm0, zmm17, zmm0                               // out
   vcvtps2ph ymm0, zmm0, 0                                // out_0_0
   mov r13, qword ptr [rsp + 24]                          // dst_tile
-  vmovdqu32 ymm18, ymmword ptr [r13 + 32]                // old
-  vcvtph2ps zmm18, ymm18                                 // old
+  vcvtph2ps zmm18, ymmword ptr [r13 + 32]                // old
   vaddps zmm1, zmm1, zmm18                               // out
   vmaxps zmm1, zmm16, zmm1                               // out
   vminps zmm1, zmm17, zmm1                               // out

@@ -193,11 +193,9 @@ L(m):
   .balign 64
 L(k):
   lea r15, [r14 + r12]                                   // ahead
-  vmovdqu xmm8, xmmword ptr [r14 + 0]                    // w_0
-  vpmovzxwd ymm8, xmm8                                   // w_0
+  vpmovzxwd ymm8, xmmword ptr [r14 + 0]                  // w_0
   vpslld ymm8, ymm8, 16
-  vmovdqu xmm9, xmmword ptr [r14 + 16]                   // w_1
-  vpmovzxwd ymm9, xmm9                                   // w_1
+  vpmovzxwd ymm9, xmmword ptr [r14 + 16]                 // w_1
   vpslld ymm9, ymm9, 16
   vpbroadcastd ymm10, dword ptr [r13 + 0]                // a_0
   vfmadd231ps ymm0, ymm8, ymm10                          // acc
@@ -212,11 +210,9 @@ L(k):
   vfmadd231ps ymm6, ymm8, ymm10                          // acc
   vfmadd231ps ymm7, ymm9, ymm10                          // acc
   prefetcht0 byte ptr [r15 + 0]                          // ahead
-  vmovdqu xmm8, xmmword ptr [r14 + 32]                   // w_0
-  vpmovzxwd ymm8, xmm8                                   // w_0
+  vpmovzxwd ymm8, xmmword ptr [r14 + 32]                 // w_0
   vpslld ymm8, ymm8, 16
-  vmovdqu xmm9, xmmword ptr [r14 + 48]                   // w_1
-  vpmovzxwd ymm9, xmm9                                   // w_1
+  vpmovzxwd ymm9, xmmword ptr [r14 + 48]                 // w_1
   vpslld ymm9, ymm9, 16
   vpbroadcastd ymm10, dword ptr [r13 + 4]                // a_0
   vfmadd231ps ymm0, ymm8, ymm10                          // acc
@@ -230,11 +226,9 @@ L(k):
   vpbroadcastd ymm10, dword ptr [r10 + 4]                // a_3
   vfmadd231ps ymm6, ymm8, ymm10                          // acc
   vfmadd231ps ymm7, ymm9, ymm10                          // acc
-  vmovdqu xmm8, xmmword ptr [r14 + 64]                   // w_0
-  vpmovzxwd ymm8, xmm8                                   // w_0
+  vpmovzxwd ymm8, xmmword ptr [r14 + 64]                 // w_0
   vpslld ymm8, ymm8, 16
-  vmovdqu xmm9, xmmword ptr [r14 + 80]                   // w_1
-  vpmovzxwd ymm9, xmm9                                   // w_1
+  vpmovzxwd ymm9, xmmword ptr [r14 + 80]                 // w_1
   vpslld ymm9, ymm9, 16
   vpbroadcastd ymm10, dword ptr [r13 + 8]                // a_0
   vfmadd231ps ymm0, ymm8, ymm10                          // acc
@@ -249,11 +243,9 @@ L(k):
   vfmadd231ps ymm6, ymm8, ymm10                          // acc
   vfmadd231ps ymm7, ymm9, ymm10                          // acc
   prefetcht0 byte ptr [r15 + 64]                         // ahead
-  vmovdqu xmm8, xmmword ptr [r14 + 96]                   // w_0
-  vpmovzxwd ymm8, xmm8                                   // w_0
+  vpmovzxwd ymm8, xmmword ptr [r14 + 96]                 // w_0
   vpslld ymm8, ymm8, 16
-  vmovdqu xmm9, xmmword ptr [r14 + 112]                  // w_1
-  vpmovzxwd ymm9, xmm9                                   // w_1
+  vpmovzxwd ymm9, xmmword ptr [r14 + 112]                // w_1
   vpslld ymm9, ymm9, 16
   vpbroadcastd ymm10, dword ptr [r13 + 12]               // a_0
   vfmadd231ps ymm0, ymm8, ymm10                          // acc
@@ -280,11 +272,9 @@ L(k_done):
   test rbp, rbp
   jz L(k_rest_done)
 L(k_rest):
-  vmovdqu xmm8, xmmword ptr [r14 + 0]                    // w_0
-  vpmovzxwd ymm8, xmm8                                   // w_0
+  vpmovzxwd ymm8, xmmword ptr [r14 + 0]                  // w_0
   vpslld ymm8, ymm8, 16
-  vmovdqu xmm9, xmmword ptr [r14 + 16]                   // w_1
-  vpmovzxwd ymm9, xmm9                                   // w_1
+  vpmovzxwd ymm9, xmmword ptr [r14 + 16]                 // w_1
   vpslld ymm9, ymm9, 16
   vpbroadcastd ymm10, dword ptr [r13 + 0]                // a_0
   vfmadd231ps ymm0, ymm8, ymm10                          // acc

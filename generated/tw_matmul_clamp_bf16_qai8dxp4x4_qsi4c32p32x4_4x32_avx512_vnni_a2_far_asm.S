@@ -363,10 +363,8 @@ L(k):
   vpbroadcastd zmm26, dword ptr [r12 + 124]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu32 ymm25, ymmword ptr [r13 + 512]               // scale
-  vcvtph2ps zmm25, ymm25                                 // scale_0
-  vmovdqu32 ymm26, ymmword ptr [r13 + 544]               // scale
-  vcvtph2ps zmm26, ymm26                                 // scale_1
+  vcvtph2ps zmm25, ymmword ptr [r13 + 512]               // scale_0
+  vcvtph2ps zmm26, ymmword ptr [r13 + 544]               // scale_1
   vpaddd zmm9, zmm9, zmm17                               // sum_0
   vpaddd zmm10, zmm10, zmm18                             // sum_1
   vpaddd zmm11, zmm11, zmm19                             // sum_2

@@ -265,16 +265,12 @@ L(k):
   vpaddd ymm3, ymm3, ymm5                                // acc_0_0
   vpmaddwd ymm5, ymm7, ymm6                              // product
   vpaddd ymm4, ymm4, ymm5                                // acc_0_1
-  vmovdqu xmm5, xmmword ptr [r14 + 512]                  // scale
-  vcvtph2ps ymm5, xmm5                                   // scale_0
-  vmovdqu xmm6, xmmword ptr [r14 + 528]                  // scale
-  vcvtph2ps ymm6, xmm6                                   // scale_1
+  vcvtph2ps ymm5, xmmword ptr [r14 + 512]                // scale_0
+  vcvtph2ps ymm6, xmmword ptr [r14 + 528]                // scale_1
   vcvtdq2ps ymm3, ymm3                                   // real
   vcvtdq2ps ymm4, ymm4                                   // real
-  vmovdqu xmm7, xmmword ptr [r14 + 544]                  // scale
-  vcvtph2ps ymm7, xmm7                                   // zero_0
-  vmovdqu xmm8, xmmword ptr [r14 + 560]                  // scale
-  vcvtph2ps ymm8, xmm8                                   // zero_1
+  vcvtph2ps ymm7, xmmword ptr [r14 + 544]                // zero_0
+  vcvtph2ps ymm8, xmmword ptr [r14 + 560]                // zero_1
   vpbroadcastd ymm9, dword ptr [r13 + 64]                // sum_of_codes
   vpsrad ymm9, ymm9, 7                                   // sum_of_codes
   vcvtdq2ps ymm9, ymm9                                   // sum_of_codes

@@ -265,10 +265,8 @@ L(k):
   vpaddd ymm3, ymm3, ymm5                                // acc_0_0
   vpmaddwd ymm5, ymm7, ymm6                              // product
   vpaddd ymm4, ymm4, ymm5                                // acc_0_1
-  vmovdqu xmm5, xmmword ptr [r14 + 512]                  // scale
-  vcvtph2ps ymm5, xmm5                                   // scale_0
-  vmovdqu xmm6, xmmword ptr [r14 + 528]                  // scale
-  vcvtph2ps ymm6, xmm6                                   // scale_1
+  vcvtph2ps ymm5, xmmword ptr [r14 + 512]                // scale_0
+  vcvtph2ps ymm6, xmmword ptr [r14 + 528]                // scale_1
   vcvtdq2ps ymm3, ymm3                                   // real
   vcvtdq2ps ymm4, ymm4                                   // real
   vpbroadcastd ymm7, dword ptr [r13 + 68]                // scale_row_0

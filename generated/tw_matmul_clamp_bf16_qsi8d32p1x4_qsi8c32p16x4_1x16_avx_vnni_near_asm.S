@@ -170,10 +170,8 @@ L(k):
   vpbroadcastd ymm6, dword ptr [r13 + 28]                // a_0
   {vex} vpdpbusd ymm2, ymm4, ymm6                        // acc_0_0
   {vex} vpdpbusd ymm3, ymm5, ymm6                        // acc_0_1
-  vmovdqu xmm4, xmmword ptr [r14 + 512]                  // scale
-  vcvtph2ps ymm4, xmm4                                   // scale_0
-  vmovdqu xmm5, xmmword ptr [r14 + 528]                  // scale
-  vcvtph2ps ymm5, xmm5                                   // scale_1
+  vcvtph2ps ymm4, xmmword ptr [r14 + 512]                // scale_0
+  vcvtph2ps ymm5, xmmword ptr [r14 + 528]                // scale_1
   vcvtdq2ps ymm2, ymm2                                   // real
   vcvtdq2ps ymm3, ymm3                                   // real
   vpbroadcastd ymm6, dword ptr [r13 + 36]                // scale_row_0

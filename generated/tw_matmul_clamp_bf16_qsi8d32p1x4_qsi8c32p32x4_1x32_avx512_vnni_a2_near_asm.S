@@ -182,10 +182,8 @@ L(k):
   vpbroadcastd zmm8, dword ptr [r13 + 28]                // a_0
   vpdpbusd zmm4, zmm6, zmm8                              // acc_0_0
   vpdpbusd zmm5, zmm7, zmm8                              // acc_0_1
-  vmovdqu32 ymm6, ymmword ptr [r14 + 1024]               // scale
-  vcvtph2ps zmm6, ymm6                                   // scale_0
-  vmovdqu32 ymm7, ymmword ptr [r14 + 1056]               // scale
-  vcvtph2ps zmm7, ymm7                                   // scale_1
+  vcvtph2ps zmm6, ymmword ptr [r14 + 1024]               // scale_0
+  vcvtph2ps zmm7, ymmword ptr [r14 + 1056]               // scale_1
   vpaddd zmm2, zmm2, zmm4                                // sum_0
   vpaddd zmm3, zmm3, zmm5                                // sum_1
   vcvtdq2ps zmm2, zmm2                                   // real

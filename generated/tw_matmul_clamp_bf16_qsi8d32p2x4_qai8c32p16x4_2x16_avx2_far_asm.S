@@ -406,18 +406,14 @@ L(k):
   vpaddd ymm7, ymm7, ymm9                                // acc_1_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_1_1
-  vmovdqu xmm9, xmmword ptr [r13 + 512]                  // scale
-  vcvtph2ps ymm9, xmm9                                   // scale_0
-  vmovdqu xmm10, xmmword ptr [r13 + 528]                 // scale
-  vcvtph2ps ymm10, xmm10                                 // scale_1
+  vcvtph2ps ymm9, xmmword ptr [r13 + 512]                // scale_0
+  vcvtph2ps ymm10, xmmword ptr [r13 + 528]               // scale_1
   vcvtdq2ps ymm5, ymm5                                   // real
   vcvtdq2ps ymm6, ymm6                                   // real
   vcvtdq2ps ymm7, ymm7                                   // real
   vcvtdq2ps ymm8, ymm8                                   // real
-  vmovdqu xmm11, xmmword ptr [r13 + 544]                 // scale
-  vcvtph2ps ymm11, xmm11                                 // zero_0
-  vmovdqu xmm12, xmmword ptr [r13 + 560]                 // scale
-  vcvtph2ps ymm12, xmm12                                 // zero_1
+  vcvtph2ps ymm11, xmmword ptr [r13 + 544]               // zero_0
+  vcvtph2ps ymm12, xmmword ptr [r13 + 560]               // zero_1
   vpbroadcastd ymm13, dword ptr [r12 + 128]              // sum_of_codes
   vpsrad ymm13, ymm13, 7                                 // sum_of_codes
   vcvtdq2ps ymm13, ymm13                                 // sum_of_codes

@@ -365,10 +365,8 @@ L(k):
   vpbroadcastd zmm26, dword ptr [rbp + 124]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu32 ymm25, ymmword ptr [r12 + 512]               // scale
-  vcvtph2ps zmm25, ymm25                                 // scale_0
-  vmovdqu32 ymm26, ymmword ptr [r12 + 544]               // scale
-  vcvtph2ps zmm26, ymm26                                 // scale_1
+  vcvtph2ps zmm25, ymmword ptr [r12 + 512]               // scale_0
+  vcvtph2ps zmm26, ymmword ptr [r12 + 544]               // scale_1
   vpaddd zmm9, zmm9, zmm17                               // sum_0
   vpaddd zmm10, zmm10, zmm18                             // sum_1
   vpaddd zmm11, zmm11, zmm19                             // sum_2
@@ -385,10 +383,8 @@ L(k):
   vcvtdq2ps zmm14, zmm14                                 // real
   vcvtdq2ps zmm15, zmm15                                 // real
   vcvtdq2ps zmm16, zmm16                                 // real
-  vmovdqu32 ymm17, ymmword ptr [r12 + 576]               // scale
-  vcvtph2ps zmm17, ymm17                                 // zero_0
-  vmovdqu32 ymm18, ymmword ptr [r12 + 608]               // scale
-  vcvtph2ps zmm18, ymm18                                 // zero_1
+  vcvtph2ps zmm17, ymmword ptr [r12 + 576]               // zero_0
+  vcvtph2ps zmm18, ymmword ptr [r12 + 608]               // zero_1
   vpbroadcastd zmm19, dword ptr [rbp + 128]              // sum_of_codes
   vpsrad zmm19, zmm19, 3                                 // sum_of_codes
   vcvtdq2ps zmm19, zmm19                                 // sum_of_codes

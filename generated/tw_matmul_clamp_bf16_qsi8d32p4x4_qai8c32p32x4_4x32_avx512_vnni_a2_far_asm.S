@@ -354,10 +354,8 @@ L(k):
   vpbroadcastd zmm26, dword ptr [r12 + 124]              // a_3
   vpdpbusd zmm22, zmm24, zmm26                           // acc_3_0
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_1
-  vmovdqu32 ymm24, ymmword ptr [r13 + 1024]              // scale
-  vcvtph2ps zmm24, ymm24                                 // scale_0
-  vmovdqu32 ymm25, ymmword ptr [r13 + 1056]              // scale
-  vcvtph2ps zmm25, ymm25                                 // scale_1
+  vcvtph2ps zmm24, ymmword ptr [r13 + 1024]              // scale_0
+  vcvtph2ps zmm25, ymmword ptr [r13 + 1056]              // scale_1
   vpaddd zmm8, zmm8, zmm16                               // sum_0
   vpaddd zmm9, zmm9, zmm17                               // sum_1
   vpaddd zmm10, zmm10, zmm18                             // sum_2
@@ -374,10 +372,8 @@ L(k):
   vcvtdq2ps zmm13, zmm13                                 // real
   vcvtdq2ps zmm14, zmm14                                 // real
   vcvtdq2ps zmm15, zmm15                                 // real
-  vmovdqu32 ymm16, ymmword ptr [r13 + 1088]              // scale
-  vcvtph2ps zmm16, ymm16                                 // zero_0
-  vmovdqu32 ymm17, ymmword ptr [r13 + 1120]              // scale
-  vcvtph2ps zmm17, ymm17                                 // zero_1
+  vcvtph2ps zmm16, ymmword ptr [r13 + 1088]              // zero_0
+  vcvtph2ps zmm17, ymmword ptr [r13 + 1120]              // zero_1
   vpbroadcastd zmm18, dword ptr [r12 + 128]              // sum_of_codes
   vpsrad zmm18, zmm18, 7                                 // sum_of_codes
   vcvtdq2ps zmm18, zmm18                                 // sum_of_codes

@@ -131,81 +131,65 @@ L(m):
 L(k):
   lea r15, [r14 + r12]                                   // ahead
   prefetcht0 byte ptr [r15 + 0]                          // ahead
-  vmovdqu32 ymm8, ymmword ptr [r14 + 0]                  // w_0
-  vpmovzxwd zmm8, ymm8                                   // w_0
+  vpmovzxwd zmm8, ymmword ptr [r14 + 0]                  // w_0
   vpslld zmm8, zmm8, 16
-  vmovdqu32 ymm9, ymmword ptr [r14 + 32]                 // w_1
-  vpmovzxwd zmm9, ymm9                                   // w_1
+  vpmovzxwd zmm9, ymmword ptr [r14 + 32]                 // w_1
   vpslld zmm9, zmm9, 16
   vpbroadcastd zmm10, dword ptr [r13 + 0]                // a_0
   vfmadd231ps zmm0, zmm8, zmm10                          // acc
   vfmadd231ps zmm1, zmm9, zmm10                          // acc
   prefetcht0 byte ptr [r15 + 64]                         // ahead
-  vmovdqu32 ymm8, ymmword ptr [r14 + 64]                 // w_0
-  vpmovzxwd zmm8, ymm8                                   // w_0
+  vpmovzxwd zmm8, ymmword ptr [r14 + 64]                 // w_0
   vpslld zmm8, zmm8, 16
-  vmovdqu32 ymm9, ymmword ptr [r14 + 96]                 // w_1
-  vpmovzxwd zmm9, ymm9                                   // w_1
+  vpmovzxwd zmm9, ymmword ptr [r14 + 96]                 // w_1
   vpslld zmm9, zmm9, 16
   vpbroadcastd zmm10, dword ptr [r13 + 4]                // a_0
   vfmadd231ps zmm2, zmm8, zmm10                          // acc
   vfmadd231ps zmm3, zmm9, zmm10                          // acc
   prefetcht0 byte ptr [r15 + 128]                        // ahead
-  vmovdqu32 ymm8, ymmword ptr [r14 + 128]                // w_0
-  vpmovzxwd zmm8, ymm8                                   // w_0
+  vpmovzxwd zmm8, ymmword ptr [r14 + 128]                // w_0
   vpslld zmm8, zmm8, 16
-  vmovdqu32 ymm9, ymmword ptr [r14 + 160]                // w_1
-  vpmovzxwd zmm9, ymm9                                   // w_1
+  vpmovzxwd zmm9, ymmword ptr [r14 + 160]                // w_1
   vpslld zmm9, zmm9, 16
   vpbroadcastd zmm10, dword ptr [r13 + 8]                // a_0
   vfmadd231ps zmm4, zmm8, zmm10                          // acc
   vfmadd231ps zmm5, zmm9, zmm10                          // acc
   prefetcht0 byte ptr [r15 + 192]                        // ahead
-  vmovdqu32 ymm8, ymmword ptr [r14 + 192]                // w_0
-  vpmovzxwd zmm8, ymm8                                   // w_0
+  vpmovzxwd zmm8, ymmword ptr [r14 + 192]                // w_0
   vpslld zmm8, zmm8, 16
-  vmovdqu32 ymm9, ymmword ptr [r14 + 224]                // w_1
-  vpmovzxwd zmm9, ymm9                                   // w_1
+  vpmovzxwd zmm9, ymmword ptr [r14 + 224]                // w_1
   vpslld zmm9, zmm9, 16
   vpbroadcastd zmm10, dword ptr [r13 + 12]               // a_0
   vfmadd231ps zmm6, zmm8, zmm10                          // acc
   vfmadd231ps zmm7, zmm9, zmm10                          // acc
   prefetcht0 byte ptr [r15 + 256]                        // ahead
-  vmovdqu32 ymm8, ymmword ptr [r14 + 256]                // w_0
-  vpmovzxwd zmm8, ymm8                                   // w_0
+  vpmovzxwd zmm8, ymmword ptr [r14 + 256]                // w_0
   vpslld zmm8, zmm8, 16
-  vmovdqu32 ymm9, ymmword ptr [r14 + 288]                // w_1
-  vpmovzxwd zmm9, ymm9                                   // w_1
+  vpmovzxwd zmm9, ymmword ptr [r14 + 288]                // w_1
   vpslld zmm9, zmm9, 16
   vpbroadcastd zmm10, dword ptr [r13 + 16]               // a_0
   vfmadd231ps zmm0, zmm8, zmm10                          // acc
   vfmadd231ps zmm1, zmm9, zmm10                          // acc
   prefetcht0 byte ptr [r15 + 320]                        // ahead
-  vmovdqu32 ymm8, ymmword ptr [r14 + 320]                // w_0
-  vpmovzxwd zmm8, ymm8                                   // w_0
+  vpmovzxwd zmm8, ymmword ptr [r14 + 320]                // w_0
   vpslld zmm8, zmm8, 16
-  vmovdqu32 ymm9, ymmword ptr [r14 + 352]                // w_1
-  vpmovzxwd zmm9, ymm9                                   // w_1
+  vpmovzxwd zmm9, ymmword ptr [r14 + 352]                // w_1
   vpslld zmm9, zmm9, 16
   vpbroadcastd zmm10, dword ptr [r13 + 20]               // a_0
   vfmadd231ps zmm2, zmm8, zmm10                          // acc
   vfmadd231ps zmm3, zmm9, zmm10                          // acc
   prefetcht0 byte ptr [r15 + 384]                        // ahead
-  vmovdqu32 ymm8, ymmword ptr [r14 + 384]                // w_0
-  vpmovzxwd zmm8, ymm8                                   // w_0
+  vpmovzxwd zmm8, ymmword ptr [r14 + 384]                // w_0
   vpslld zmm8, zmm8, 16
-  vmovdqu32 ymm9, ymmword ptr [r14 + 416]                // w_1
-  vpmovzxwd zmm9, ymm9                                   // w_1
+  vpmovzxwd zmm9, ymmword ptr [r14 + 416]                // w_1
   vpslld zmm9, zmm9, 16
   vpbroadcastd zmm10, dword ptr [r13 + 24]               // a_0
   vfmadd231ps zmm4, zmm8, zmm10                          // acc
   vfmadd231ps zmm5, zmm9, zmm10                          // acc
   prefetcht0 byte ptr [r15 + 448]                        // ahead
-  vmovdqu32 ymm8, ymmword ptr [r14 + 448]                // w_0
-  vpmovzxwd zmm8, ymm8                                   // w_0
+  vpmovzxwd zmm8, ymmword ptr [r14 + 448]                // w_0
   vpslld zmm8, zmm8, 16
-  vmovdqu32 ymm9, ymmword ptr [r14 + 480]                // w_1
-  vpmovzxwd zmm9, ymm9                                   // w_1
+  vpmovzxwd zmm9, ymmword ptr [r14 + 480]                // w_1
   vpslld zmm9, zmm9, 16
   vpbroadcastd zmm10, dword ptr [r13 + 28]               // a_0
   vfmadd231ps zmm6, zmm8, zmm10                          // acc
@@ -220,11 +204,9 @@ L(k_done):
   test rbp, rbp
   jz L(k_rest_done)
 L(k_rest):
-  vmovdqu32 ymm8, ymmword ptr [r14 + 0]                  // w_0
-  vpmovzxwd zmm8, ymm8                                   // w_0
+  vpmovzxwd zmm8, ymmword ptr [r14 + 0]                  // w_0
   vpslld zmm8, zmm8, 16
-  vmovdqu32 ymm9, ymmword ptr [r14 + 32]                 // w_1
-  vpmovzxwd zmm9, ymm9                                   // w_1
+  vpmovzxwd zmm9, ymmword ptr [r14 + 32]                 // w_1
   vpslld zmm9, zmm9, 16
   vpbroadcastd zmm10, dword ptr [r13 + 0]                // a_0
   vfmadd231ps zmm0, zmm8, zmm10                          // acc

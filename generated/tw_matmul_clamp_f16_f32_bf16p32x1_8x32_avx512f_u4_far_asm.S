@@ -329,11 +329,9 @@ L(m):
   .balign 64
 L(k):
   prefetcht1 byte ptr [r8 + 0]                           // ahead
-  vmovdqu32 ymm16, ymmword ptr [r15 + 0]                 // w_0
-  vpmovzxwd zmm16, ymm16                                 // w_0
+  vpmovzxwd zmm16, ymmword ptr [r15 + 0]                 // w_0
   vpslld zmm16, zmm16, 16
-  vmovdqu32 ymm17, ymmword ptr [r15 + 32]                // w_1
-  vpmovzxwd zmm17, ymm17                                 // w_1
+  vpmovzxwd zmm17, ymmword ptr [r15 + 32]                // w_1
   vpslld zmm17, zmm17, 16
   vpbroadcastd zmm18, dword ptr [r14 + 0]                // a_0
   vfmadd231ps zmm0, zmm16, zmm18                         // acc
@@ -360,11 +358,9 @@ L(k):
   vfmadd231ps zmm14, zmm16, zmm18                        // acc
   vfmadd231ps zmm15, zmm17, zmm18                        // acc
   prefetcht1 byte ptr [r8 + 64]                          // ahead
-  vmovdqu32 ymm16, ymmword ptr [r15 + 64]                // w_0
-  vpmovzxwd zmm16, ymm16                                 // w_0
+  vpmovzxwd zmm16, ymmword ptr [r15 + 64]                // w_0
   vpslld zmm16, zmm16, 16
-  vmovdqu32 ymm17, ymmword ptr [r15 + 96]                // w_1
-  vpmovzxwd zmm17, ymm17                                 // w_1
+  vpmovzxwd zmm17, ymmword ptr [r15 + 96]                // w_1
   vpslld zmm17, zmm17, 16
   vpbroadcastd zmm18, dword ptr [r14 + 4]                // a_0
   vfmadd231ps zmm0, zmm16, zmm18                         // acc
@@ -391,11 +387,9 @@ L(k):
   vfmadd231ps zmm14, zmm16, zmm18                        // acc
   vfmadd231ps zmm15, zmm17, zmm18                        // acc
   prefetcht1 byte ptr [r8 + 128]                         // ahead
-  vmovdqu32 ymm16, ymmword ptr [r15 + 128]               // w_0
-  vpmovzxwd zmm16, ymm16                                 // w_0
+  vpmovzxwd zmm16, ymmword ptr [r15 + 128]               // w_0
   vpslld zmm16, zmm16, 16
-  vmovdqu32 ymm17, ymmword ptr [r15 + 160]               // w_1
-  vpmovzxwd zmm17, ymm17                                 // w_1
+  vpmovzxwd zmm17, ymmword ptr [r15 + 160]               // w_1
   vpslld zmm17, zmm17, 16
   vpbroadcastd zmm18, dword ptr [r14 + 8]                // a_0
   vfmadd231ps zmm0, zmm16, zmm18                         // acc
@@ -422,11 +416,9 @@ L(k):
   vfmadd231ps zmm14, zmm16, zmm18                        // acc
   vfmadd231ps zmm15, zmm17, zmm18                        // acc
   prefetcht1 byte ptr [r8 + 192]                         // ahead
-  vmovdqu32 ymm16, ymmword ptr [r15 + 192]               // w_0
-  vpmovzxwd zmm16, ymm16                                 // w_0
+  vpmovzxwd zmm16, ymmword ptr [r15 + 192]               // w_0
   vpslld zmm16, zmm16, 16
-  vmovdqu32 ymm17, ymmword ptr [r15 + 224]               // w_1
-  vpmovzxwd zmm17, ymm17                                 // w_1
+  vpmovzxwd zmm17, ymmword ptr [r15 + 224]               // w_1
   vpslld zmm17, zmm17, 16
   vpbroadcastd zmm18, dword ptr [r14 + 12]               // a_0
   vfmadd231ps zmm0, zmm16, zmm18                         // acc
@@ -470,11 +462,9 @@ L(k_done):
   test r10, r10
   jz L(k_rest_done)
 L(k_rest):
-  vmovdqu32 ymm16, ymmword ptr [r15 + 0]                 // w_0
-  vpmovzxwd zmm16, ymm16                                 // w_0
+  vpmovzxwd zmm16, ymmword ptr [r15 + 0]                 // w_0
   vpslld zmm16, zmm16, 16
-  vmovdqu32 ymm17, ymmword ptr [r15 + 32]                // w_1
-  vpmovzxwd zmm17, ymm17                                 // w_1
+  vpmovzxwd zmm17, ymmword ptr [r15 + 32]                // w_1
   vpslld zmm17, zmm17, 16
   vpbroadcastd zmm18, dword ptr [r14 + 0]                // a_0
   vfmadd231ps zmm0, zmm16, zmm18                         // acc

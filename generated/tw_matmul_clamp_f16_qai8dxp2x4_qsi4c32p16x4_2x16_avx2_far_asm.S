@@ -316,10 +316,8 @@ L(k):
   vpmaddwd ymm7, ymm7, ymm1                              // wide
   vpbroadcastd ymm10, dword ptr [rbp + 68]               // sum
   vpaddd ymm7, ymm7, ymm10                               // sum_1_1
-  vmovdqu xmm10, xmmword ptr [r12 + 256]                 // scale
-  vcvtph2ps ymm10, xmm10                                 // scale_0
-  vmovdqu xmm11, xmmword ptr [r12 + 272]                 // scale
-  vcvtph2ps ymm11, xmm11                                 // scale_1
+  vcvtph2ps ymm10, xmmword ptr [r12 + 256]               // scale_0
+  vcvtph2ps ymm11, xmmword ptr [r12 + 272]               // scale_1
   vcvtdq2ps ymm8, ymm8                                   // real
   vcvtdq2ps ymm9, ymm9                                   // real
   vcvtdq2ps ymm6, ymm6                                   // real

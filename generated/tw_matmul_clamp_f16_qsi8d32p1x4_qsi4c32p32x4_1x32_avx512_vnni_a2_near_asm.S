@@ -199,10 +199,8 @@ L(k):
   vpbroadcastd zmm8, dword ptr [r13 + 28]                // a_0
   vpdpbusd zmm5, zmm7, zmm8                              // acc_0_0
   vpdpbusd zmm6, zmm9, zmm8                              // acc_0_1
-  vmovdqu32 ymm7, ymmword ptr [r14 + 512]                // scale
-  vcvtph2ps zmm7, ymm7                                   // scale_0
-  vmovdqu32 ymm8, ymmword ptr [r14 + 544]                // scale
-  vcvtph2ps zmm8, ymm8                                   // scale_1
+  vcvtph2ps zmm7, ymmword ptr [r14 + 512]                // scale_0
+  vcvtph2ps zmm8, ymmword ptr [r14 + 544]                // scale_1
   vpaddd zmm3, zmm3, zmm5                                // sum_0
   vpaddd zmm4, zmm4, zmm6                                // sum_1
   vcvtdq2ps zmm3, zmm3                                   // real

@@ -257,10 +257,8 @@ L(k):
   vpbroadcastd ymm10, dword ptr [r12 + 60]               // a_1
   {vex} vpdpbusd ymm6, ymm8, ymm10                       // acc_1_0
   {vex} vpdpbusd ymm7, ymm9, ymm10                       // acc_1_1
-  vmovdqu xmm8, xmmword ptr [r13 + 512]                  // scale
-  vcvtph2ps ymm8, xmm8                                   // scale_0
-  vmovdqu xmm9, xmmword ptr [r13 + 528]                  // scale
-  vcvtph2ps ymm9, xmm9                                   // scale_1
+  vcvtph2ps ymm8, xmmword ptr [r13 + 512]                // scale_0
+  vcvtph2ps ymm9, xmmword ptr [r13 + 528]                // scale_1
   vcvtdq2ps ymm4, ymm4                                   // real
   vcvtdq2ps ymm5, ymm5                                   // real
   vcvtdq2ps ymm6, ymm6                                   // real

@@ -285,11 +285,9 @@ L(m):
   jz L(k_done)
   .balign 64
 L(k):
-  vmovdqu xmm12, xmmword ptr [r14 + 0]                   // w_0
-  vpmovzxwd ymm12, xmm12                                 // w_0
+  vpmovzxwd ymm12, xmmword ptr [r14 + 0]                 // w_0
   vpslld ymm12, ymm12, 16
-  vmovdqu xmm13, xmmword ptr [r14 + 16]                  // w_1
-  vpmovzxwd ymm13, xmm13                                 // w_1
+  vpmovzxwd ymm13, xmmword ptr [r14 + 16]                // w_1
   vpslld ymm13, ymm13, 16
   vpbroadcastd ymm14, dword ptr [r13 + 0]                // a_0
   vfmadd231ps ymm0, ymm12, ymm14                         // acc
@@ -310,11 +308,9 @@ L(k):
   vfmadd231ps ymm10, ymm12, ymm14                        // acc
   vfmadd231ps ymm11, ymm13, ymm14                        // acc
   prefetcht1 byte ptr [r8 + 0]                           // ahead
-  vmovdqu xmm12, xmmword ptr [r14 + 32]                  // w_0
-  vpmovzxwd ymm12, xmm12                                 // w_0
+  vpmovzxwd ymm12, xmmword ptr [r14 + 32]                // w_0
   vpslld ymm12, ymm12, 16
-  vmovdqu xmm13, xmmword ptr [r14 + 48]                  // w_1
-  vpmovzxwd ymm13, xmm13                                 // w_1
+  vpmovzxwd ymm13, xmmword ptr [r14 + 48]                // w_1
   vpslld ymm13, ymm13, 16
   vpbroadcastd ymm14, dword ptr [r13 + 4]                // a_0
   vfmadd231ps ymm0, ymm12, ymm14                         // acc
@@ -334,11 +330,9 @@ L(k):
   vpbroadcastd ymm14, dword ptr [rdi + 4]                // a_5
   vfmadd231ps ymm10, ymm12, ymm14                        // acc
   vfmadd231ps ymm11, ymm13, ymm14                        // acc
-  vmovdqu xmm12, xmmword ptr [r14 + 64]                  // w_0
-  vpmovzxwd ymm12, xmm12                                 // w_0
+  vpmovzxwd ymm12, xmmword ptr [r14 + 64]                // w_0
   vpslld ymm12, ymm12, 16
-  vmovdqu xmm13, xmmword ptr [r14 + 80]                  // w_1
-  vpmovzxwd ymm13, xmm13                                 // w_1
+  vpmovzxwd ymm13, xmmword ptr [r14 + 80]                // w_1
   vpslld ymm13, ymm13, 16
   vpbroadcastd ymm14, dword ptr [r13 + 8]                // a_0
   vfmadd231ps ymm0, ymm12, ymm14                         // acc
@@ -359,11 +353,9 @@ L(k):
   vfmadd231ps ymm10, ymm12, ymm14                        // acc
   vfmadd231ps ymm11, ymm13, ymm14                        // acc
   prefetcht1 byte ptr [r8 + 64]                          // ahead
-  vmovdqu xmm12, xmmword ptr [r14 + 96]                  // w_0
-  vpmovzxwd ymm12, xmm12                                 // w_0
+  vpmovzxwd ymm12, xmmword ptr [r14 + 96]                // w_0
   vpslld ymm12, ymm12, 16
-  vmovdqu xmm13, xmmword ptr [r14 + 112]                 // w_1
-  vpmovzxwd ymm13, xmm13                                 // w_1
+  vpmovzxwd ymm13, xmmword ptr [r14 + 112]               // w_1
   vpslld ymm13, ymm13, 16
   vpbroadcastd ymm14, dword ptr [r13 + 12]               // a_0
   vfmadd231ps ymm0, ymm12, ymm14                         // acc
@@ -400,11 +392,9 @@ L(k_done):
   test r8, r8
   jz L(k_rest_done)
 L(k_rest):
-  vmovdqu xmm12, xmmword ptr [r14 + 0]                   // w_0
-  vpmovzxwd ymm12, xmm12                                 // w_0
+  vpmovzxwd ymm12, xmmword ptr [r14 + 0]                 // w_0
   vpslld ymm12, ymm12, 16
-  vmovdqu xmm13, xmmword ptr [r14 + 16]                  // w_1
-  vpmovzxwd ymm13, xmm13                                 // w_1
+  vpmovzxwd ymm13, xmmword ptr [r14 + 16]                // w_1
   vpslld ymm13, ymm13, 16
   vpbroadcastd ymm14, dword ptr [r13 + 0]                // a_0
   vfmadd231ps ymm0, ymm12, ymm14                         // acc

@@ -191,11 +191,9 @@ L(m):
 L(k):
   lea r15, [r14 + r12]                                   // ahead
   prefetcht0 byte ptr [r15 + 0]                          // ahead
-  vmovdqu32 ymm8, ymmword ptr [r14 + 0]                  // w_0
-  vpmovzxwd zmm8, ymm8                                   // w_0
+  vpmovzxwd zmm8, ymmword ptr [r14 + 0]                  // w_0
   vpslld zmm8, zmm8, 16
-  vmovdqu32 ymm9, ymmword ptr [r14 + 32]                 // w_1
-  vpmovzxwd zmm9, ymm9                                   // w_1
+  vpmovzxwd zmm9, ymmword ptr [r14 + 32]                 // w_1
   vpslld zmm9, zmm9, 16
   vpbroadcastd zmm10, dword ptr [r13 + 0]                // a_0
   vfmadd231ps zmm0, zmm8, zmm10                          // acc
@@ -210,11 +208,9 @@ L(k):
   vfmadd231ps zmm6, zmm8, zmm10                          // acc
   vfmadd231ps zmm7, zmm9, zmm10                          // acc
   prefetcht0 byte ptr [r15 + 64]                         // ahead
-  vmovdqu32 ymm8, ymmword ptr [r14 + 64]                 // w_0
-  vpmovzxwd zmm8, ymm8                                   // w_0
+  vpmovzxwd zmm8, ymmword ptr [r14 + 64]                 // w_0
   vpslld zmm8, zmm8, 16
-  vmovdqu32 ymm9, ymmword ptr [r14 + 96]                 // w_1
-  vpmovzxwd zmm9, ymm9                                   // w_1
+  vpmovzxwd zmm9, ymmword ptr [r14 + 96]                 // w_1
   vpslld zmm9, zmm9, 16
   vpbroadcastd zmm10, dword ptr [r13 + 4]                // a_0
   vfmadd231ps zmm0, zmm8, zmm10                          // acc
@@ -229,11 +225,9 @@ L(k):
   vfmadd231ps zmm6, zmm8, zmm10                          // acc
   vfmadd231ps zmm7, zmm9, zmm10                          // acc
   prefetcht0 byte ptr [r15 + 128]                        // ahead
-  vmovdqu32 ymm8, ymmword ptr [r14 + 128]                // w_0
-  vpmovzxwd zmm8, ymm8                                   // w_0
+  vpmovzxwd zmm8, ymmword ptr [r14 + 128]                // w_0
   vpslld zmm8, zmm8, 16
-  vmovdqu32 ymm9, ymmword ptr [r14 + 160]                // w_1
-  vpmovzxwd zmm9, ymm9                                   // w_1
+  vpmovzxwd zmm9, ymmword ptr [r14 + 160]                // w_1
   vpslld zmm9, zmm9, 16
   vpbroadcastd zmm10, dword ptr [r13 + 8]                // a_0
   vfmadd231ps zmm0, zmm8, zmm10                          // acc
@@ -248,11 +242,9 @@ L(k):
   vfmadd231ps zmm6, zmm8, zmm10                          // acc
   vfmadd231ps zmm7, zmm9, zmm10                          // acc
   prefetcht0 byte ptr [r15 + 192]                        // ahead
-  vmovdqu32 ymm8, ymmword ptr [r14 + 192]                // w_0
-  vpmovzxwd zmm8, ymm8                                   // w_0
+  vpmovzxwd zmm8, ymmword ptr [r14 + 192]                // w_0
   vpslld zmm8, zmm8, 16
-  vmovdqu32 ymm9, ymmword ptr [r14 + 224]                // w_1
-  vpmovzxwd zmm9, ymm9                                   // w_1
+  vpmovzxwd zmm9, ymmword ptr [r14 + 224]                // w_1
   vpslld zmm9, zmm9, 16
   vpbroadcastd zmm10, dword ptr [r13 + 12]               // a_0
   vfmadd231ps zmm0, zmm8, zmm10                          // acc
@@ -279,11 +271,9 @@ L(k_done):
   test rbp, rbp
   jz L(k_rest_done)
 L(k_rest):
-  vmovdqu32 ymm8, ymmword ptr [r14 + 0]                  // w_0
-  vpmovzxwd zmm8, ymm8                                   // w_0
+  vpmovzxwd zmm8, ymmword ptr [r14 + 0]                  // w_0
   vpslld zmm8, zmm8, 16
-  vmovdqu32 ymm9, ymmword ptr [r14 + 32]                 // w_1
-  vpmovzxwd zmm9, ymm9                                   // w_1
+  vpmovzxwd zmm9, ymmword ptr [r14 + 32]                 // w_1
   vpslld zmm9, zmm9, 16
   vpbroadcastd zmm10, dword ptr [r13 + 0]                // a_0
   vfmadd231ps zmm0, zmm8, zmm10                          // acc

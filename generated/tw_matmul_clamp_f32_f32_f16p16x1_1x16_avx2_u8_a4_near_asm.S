@@ -128,63 +128,47 @@ L(m):
   .balign 64
 L(k):
   lea r15, [r14 + r12]                                   // ahead
-  vmovdqu xmm8, xmmword ptr [r14 + 0]                    // w_0
-  vcvtph2ps ymm8, xmm8                                   // w_0
-  vmovdqu xmm9, xmmword ptr [r14 + 16]                   // w_1
-  vcvtph2ps ymm9, xmm9                                   // w_1
+  vcvtph2ps ymm8, xmmword ptr [r14 + 0]                  // w_0
+  vcvtph2ps ymm9, xmmword ptr [r14 + 16]                 // w_1
   vpbroadcastd ymm10, dword ptr [r13 + 0]                // a_0
   vfmadd231ps ymm0, ymm8, ymm10                          // acc
   vfmadd231ps ymm1, ymm9, ymm10                          // acc
   prefetcht0 byte ptr [r15 + 0]                          // ahead
-  vmovdqu xmm8, xmmword ptr [r14 + 32]                   // w_0
-  vcvtph2ps ymm8, xmm8                                   // w_0
-  vmovdqu xmm9, xmmword ptr [r14 + 48]                   // w_1
-  vcvtph2ps ymm9, xmm9                                   // w_1
+  vcvtph2ps ymm8, xmmword ptr [r14 + 32]                 // w_0
+  vcvtph2ps ymm9, xmmword ptr [r14 + 48]                 // w_1
   vpbroadcastd ymm10, dword ptr [r13 + 4]                // a_0
   vfmadd231ps ymm2, ymm8, ymm10                          // acc
   vfmadd231ps ymm3, ymm9, ymm10                          // acc
-  vmovdqu xmm8, xmmword ptr [r14 + 64]                   // w_0
-  vcvtph2ps ymm8, xmm8                                   // w_0
-  vmovdqu xmm9, xmmword ptr [r14 + 80]                   // w_1
-  vcvtph2ps ymm9, xmm9                                   // w_1
+  vcvtph2ps ymm8, xmmword ptr [r14 + 64]                 // w_0
+  vcvtph2ps ymm9, xmmword ptr [r14 + 80]                 // w_1
   vpbroadcastd ymm10, dword ptr [r13 + 8]                // a_0
   vfmadd231ps ymm4, ymm8, ymm10                          // acc
   vfmadd231ps ymm5, ymm9, ymm10                          // acc
   prefetcht0 byte ptr [r15 + 64]                         // ahead
-  vmovdqu xmm8, xmmword ptr [r14 + 96]                   // w_0
-  vcvtph2ps ymm8, xmm8                                   // w_0
-  vmovdqu xmm9, xmmword ptr [r14 + 112]                  // w_1
-  vcvtph2ps ymm9, xmm9                                   // w_1
+  vcvtph2ps ymm8, xmmword ptr [r14 + 96]                 // w_0
+  vcvtph2ps ymm9, xmmword ptr [r14 + 112]                // w_1
   vpbroadcastd ymm10, dword ptr [r13 + 12]               // a_0
   vfmadd231ps ymm6, ymm8, ymm10                          // acc
   vfmadd231ps ymm7, ymm9, ymm10                          // acc
-  vmovdqu xmm8, xmmword ptr [r14 + 128]                  // w_0
-  vcvtph2ps ymm8, xmm8                                   // w_0
-  vmovdqu xmm9, xmmword ptr [r14 + 144]                  // w_1
-  vcvtph2ps ymm9, xmm9                                   // w_1
+  vcvtph2ps ymm8, xmmword ptr [r14 + 128]                // w_0
+  vcvtph2ps ymm9, xmmword ptr [r14 + 144]                // w_1
   vpbroadcastd ymm10, dword ptr [r13 + 16]               // a_0
   vfmadd231ps ymm0, ymm8, ymm10                          // acc
   vfmadd231ps ymm1, ymm9, ymm10                          // acc
   prefetcht0 byte ptr [r15 + 128]                        // ahead
-  vmovdqu xmm8, xmmword ptr [r14 + 160]                  // w_0
-  vcvtph2ps ymm8, xmm8                                   // w_0
-  vmovdqu xmm9, xmmword ptr [r14 + 176]                  // w_1
-  vcvtph2ps ymm9, xmm9                                   // w_1
+  vcvtph2ps ymm8, xmmword ptr [r14 + 160]                // w_0
+  vcvtph2ps ymm9, xmmword ptr [r14 + 176]                // w_1
   vpbroadcastd ymm10, dword ptr [r13 + 20]               // a_0
   vfmadd231ps ymm2, ymm8, ymm10                          // acc
   vfmadd231ps ymm3, ymm9, ymm10                          // acc
-  vmovdqu xmm8, xmmword ptr [r14 + 192]                  // w_0
-  vcvtph2ps ymm8, xmm8                                   // w_0
-  vmovdqu xmm9, xmmword ptr [r14 + 208]                  // w_1
-  vcvtph2ps ymm9, xmm9                                   // w_1
+  vcvtph2ps ymm8, xmmword ptr [r14 + 192]                // w_0
+  vcvtph2ps ymm9, xmmword ptr [r14 + 208]                // w_1
   vpbroadcastd ymm10, dword ptr [r13 + 24]               // a_0
   vfmadd231ps ymm4, ymm8, ymm10                          // acc
   vfmadd231ps ymm5, ymm9, ymm10                          // acc
   prefetcht0 byte ptr [r15 + 192]                        // ahead
-  vmovdqu xmm8, xmmword ptr [r14 + 224]                  // w_0
-  vcvtph2ps ymm8, xmm8                                   // w_0
-  vmovdqu xmm9, xmmword ptr [r14 + 240]                  // w_1
-  vcvtph2ps ymm9, xmm9                                   // w_1
+  vcvtph2ps ymm8, xmmword ptr [r14 + 224]                // w_0
+  vcvtph2ps ymm9, xmmword ptr [r14 + 240]                // w_1
   vpbroadcastd ymm10, dword ptr [r13 + 28]               // a_0
   vfmadd231ps ymm6, ymm8, ymm10                          // acc
   vfmadd231ps ymm7, ymm9, ymm10                          // acc
@@ -198,10 +182,8 @@ L(k_done):
   test rbp, rbp
   jz L(k_rest_done)
 L(k_rest):
-  vmovdqu xmm8, xmmword ptr [r14 + 0]                    // w_0
-  vcvtph2ps ymm8, xmm8                                   // w_0
-  vmovdqu xmm9, xmmword ptr [r14 + 16]                   // w_1
-  vcvtph2ps ymm9, xmm9                                   // w_1
+  vcvtph2ps ymm8, xmmword ptr [r14 + 0]                  // w_0
+  vcvtph2ps ymm9, xmmword ptr [r14 + 16]                 // w_1
   vpbroadcastd ymm10, dword ptr [r13 + 0]                // a_0
   vfmadd231ps ymm0, ymm8, ymm10                          // acc
   vfmadd231ps ymm1, ymm9, ymm10                          // acc

@@ -337,10 +337,8 @@ L(m):
   .balign 64
 L(k):
   prefetcht1 byte ptr [r8 + 0]                           // ahead
-  vmovdqu32 ymm16, ymmword ptr [r15 + 0]                 // w_0
-  vcvtph2ps zmm16, ymm16                                 // w_0
-  vmovdqu32 ymm17, ymmword ptr [r15 + 32]                // w_1
-  vcvtph2ps zmm17, ymm17                                 // w_1
+  vcvtph2ps zmm16, ymmword ptr [r15 + 0]                 // w_0
+  vcvtph2ps zmm17, ymmword ptr [r15 + 32]                // w_1
   vpbroadcastd zmm18, dword ptr [r14 + 0]                // a_0
   vfmadd231ps zmm0, zmm16, zmm18                         // acc
   vfmadd231ps zmm1, zmm17, zmm18                         // acc
@@ -366,10 +364,8 @@ L(k):
   vfmadd231ps zmm14, zmm16, zmm18                        // acc
   vfmadd231ps zmm15, zmm17, zmm18                        // acc
   prefetcht1 byte ptr [r8 + 64]                          // ahead
-  vmovdqu32 ymm16, ymmword ptr [r15 + 64]                // w_0
-  vcvtph2ps zmm16, ymm16                                 // w_0
-  vmovdqu32 ymm17, ymmword ptr [r15 + 96]                // w_1
-  vcvtph2ps zmm17, ymm17                                 // w_1
+  vcvtph2ps zmm16, ymmword ptr [r15 + 64]                // w_0
+  vcvtph2ps zmm17, ymmword ptr [r15 + 96]                // w_1
   vpbroadcastd zmm18, dword ptr [r14 + 4]                // a_0
   vfmadd231ps zmm0, zmm16, zmm18                         // acc
   vfmadd231ps zmm1, zmm17, zmm18                         // acc
@@ -395,10 +391,8 @@ L(k):
   vfmadd231ps zmm14, zmm16, zmm18                        // acc
   vfmadd231ps zmm15, zmm17, zmm18                        // acc
   prefetcht1 byte ptr [r8 + 128]                         // ahead
-  vmovdqu32 ymm16, ymmword ptr [r15 + 128]               // w_0
-  vcvtph2ps zmm16, ymm16                                 // w_0
-  vmovdqu32 ymm17, ymmword ptr [r15 + 160]               // w_1
-  vcvtph2ps zmm17, ymm17                                 // w_1
+  vcvtph2ps zmm16, ymmword ptr [r15 + 128]               // w_0
+  vcvtph2ps zmm17, ymmword ptr [r15 + 160]               // w_1
   vpbroadcastd zmm18, dword ptr [r14 + 8]                // a_0
   vfmadd231ps zmm0, zmm16, zmm18                         // acc
   vfmadd231ps zmm1, zmm17, zmm18                         // acc
@@ -424,10 +418,8 @@ L(k):
   vfmadd231ps zmm14, zmm16, zmm18                        // acc
   vfmadd231ps zmm15, zmm17, zmm18                        // acc
   prefetcht1 byte ptr [r8 + 192]                         // ahead
-  vmovdqu32 ymm16, ymmword ptr [r15 + 192]               // w_0
-  vcvtph2ps zmm16, ymm16                                 // w_0
-  vmovdqu32 ymm17, ymmword ptr [r15 + 224]               // w_1
-  vcvtph2ps zmm17, ymm17                                 // w_1
+  vcvtph2ps zmm16, ymmword ptr [r15 + 192]               // w_0
+  vcvtph2ps zmm17, ymmword ptr [r15 + 224]               // w_1
   vpbroadcastd zmm18, dword ptr [r14 + 12]               // a_0
   vfmadd231ps zmm0, zmm16, zmm18                         // acc
   vfmadd231ps zmm1, zmm17, zmm18                         // acc
@@ -470,10 +462,8 @@ L(k_done):
   test r10, r10
   jz L(k_rest_done)
 L(k_rest):
-  vmovdqu32 ymm16, ymmword ptr [r15 + 0]                 // w_0
-  vcvtph2ps zmm16, ymm16                                 // w_0
-  vmovdqu32 ymm17, ymmword ptr [r15 + 32]                // w_1
-  vcvtph2ps zmm17, ymm17                                 // w_1
+  vcvtph2ps zmm16, ymmword ptr [r15 + 0]                 // w_0
+  vcvtph2ps zmm17, ymmword ptr [r15 + 32]                // w_1
   vpbroadcastd zmm18, dword ptr [r14 + 0]                // a_0
   vfmadd231ps zmm0, zmm16, zmm18                         // acc
   vfmadd231ps zmm1, zmm17, zmm18                         // acc

@@ -15,7 +15,7 @@
 //  rax n_left  rcx column_bytes  rdx rhs_panel  rsi n_left  rdi args  r8 m_left  r9 dst_tile
 //  r10 lhs_panel  r11 m_left  rbx k  rbp k_left  r12 rhs_prefetch  r13 lhs_panel  r14 rhs_panel
 //  r15 ahead  ymm0 signs  ymm1 acc0_0_0 ...  ymm2 acc0_0_1 ...  ymm3 acc1_0_0 ...
-//  ymm4 acc1_0_1 ...  ymm5 scale ...  ymm6 scale ...  ymm7 scale ...  ymm8 scale ...  ymm9 w_0
+//  ymm4 acc1_0_1 ...  ymm5 scale_0 ...  ymm6 scale_1 ...  ymm7 zero_0 ...  ymm8 zero_1  ymm9 w_0
 //  ymm10 w_0 ...  ymm11 w_1 ...  ymm12 w_1  ymm13 a_0
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
@@ -133,14 +133,10 @@ L(m):
   .balign 64
 L(k):
   lea r15, [r14 + r12]                                   // ahead
-  vmovdqu xmm5, xmmword ptr [r14 + 256]                  // scale
-  vcvtph2ps ymm5, xmm5                                   // scale_0
-  vmovdqu xmm6, xmmword ptr [r14 + 272]                  // scale
-  vcvtph2ps ymm6, xmm6                                   // scale_1
-  vmovdqu xmm7, xmmword ptr [r14 + 288]                  // scale
-  vcvtph2ps ymm7, xmm7                                   // zero_0
-  vmovdqu xmm8, xmmword ptr [r14 + 304]                  // scale
-  vcvtph2ps ymm8, xmm8                                   // zero_1
+  vcvtph2ps ymm5, xmmword ptr [r14 + 256]                // scale_0
+  vcvtph2ps ymm6, xmmword ptr [r14 + 272]                // scale_1
+  vcvtph2ps ymm7, xmmword ptr [r14 + 288]                // zero_0
+  vcvtph2ps ymm8, xmmword ptr [r14 + 304]                // zero_1
   vmovdqu ymm9, ymmword ptr [r14 + 0]                    // w_0
   vpxor ymm9, ymm9, ymm0                                 // w_0
   vpslld ymm10, ymm9, 28                                 // w_0

@@ -259,17 +259,13 @@ L(block):
   mov r15, 8
   imul r14, r15
   lea r14, [r13 + r14]                                   // end
-  vmovdqu xmm7, xmmword ptr [r14 + 0]                    // scale
-  vpmovzxwd ymm7, xmm7                                   // scale_0
+  vpmovzxwd ymm7, xmmword ptr [r14 + 0]                  // scale_0
   vpslld ymm7, ymm7, 16
-  vmovdqu xmm8, xmmword ptr [r14 + 16]                   // scale
-  vpmovzxwd ymm8, xmm8                                   // scale_1
+  vpmovzxwd ymm8, xmmword ptr [r14 + 16]                 // scale_1
   vpslld ymm8, ymm8, 16
-  vmovdqu xmm9, xmmword ptr [r14 + 32]                   // scale
-  vpmovzxwd ymm9, xmm9                                   // zero_0
+  vpmovzxwd ymm9, xmmword ptr [r14 + 32]                 // zero_0
   vpslld ymm9, ymm9, 16
-  vmovdqu xmm10, xmmword ptr [r14 + 48]                  // scale
-  vpmovzxwd ymm10, xmm10                                 // zero_1
+  vpmovzxwd ymm10, xmmword ptr [r14 + 48]                // zero_1
   vpslld ymm10, ymm10, 16
   mov r14, qword ptr [rdi + 8*4]                         // block
   shr r14, 5                                             // steps

@@ -259,14 +259,10 @@ L(block):
   mov r15, 8
   imul r14, r15
   lea r14, [r13 + r14]                                   // end
-  vmovdqu xmm7, xmmword ptr [r14 + 0]                    // scale
-  vcvtph2ps ymm7, xmm7                                   // scale_0
-  vmovdqu xmm8, xmmword ptr [r14 + 16]                   // scale
-  vcvtph2ps ymm8, xmm8                                   // scale_1
-  vmovdqu xmm9, xmmword ptr [r14 + 32]                   // scale
-  vcvtph2ps ymm9, xmm9                                   // zero_0
-  vmovdqu xmm10, xmmword ptr [r14 + 48]                  // scale
-  vcvtph2ps ymm10, xmm10                                 // zero_1
+  vcvtph2ps ymm7, xmmword ptr [r14 + 0]                  // scale_0
+  vcvtph2ps ymm8, xmmword ptr [r14 + 16]                 // scale_1
+  vcvtph2ps ymm9, xmmword ptr [r14 + 32]                 // zero_0
+  vcvtph2ps ymm10, xmmword ptr [r14 + 48]                // zero_1
   mov r14, qword ptr [rdi + 8*4]                         // block
   shr r14, 5                                             // steps
   test r14, r14

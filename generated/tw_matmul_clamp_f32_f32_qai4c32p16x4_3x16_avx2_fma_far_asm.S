@@ -15,7 +15,7 @@
 //  rax n_left  rcx m_left  rdx rhs_panel  rsi ahead_step  rdi args  r8 dst_tile  r9 k  r10 ahead
 //  r11 m_left  rbx lhs_2  rbp lhs_1  r12 k_left  r13 lhs_panel  r14 rhs_panel  ymm0 signs
 //  ymm1 acc_0_0 ...  ymm2 acc_0_1 ...  ymm3 acc_1_0 ...  ymm4 acc_1_1 ...  ymm5 acc_2_0 ...
-//  ymm6 acc_2_1 ...  ymm7 scale ...  ymm8 scale ...  ymm9 scale ...  ymm10 scale ...  ymm11 w_0
+//  ymm6 acc_2_1 ...  ymm7 scale_0 ...  ymm8 scale_1 ...  ymm9 zero_0 ...  ymm10 zero_1  ymm11 w_0
 //  ymm12 w_0 ...  ymm13 w_1 ...  ymm14 w_1  ymm15 a_0 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
@@ -214,14 +214,10 @@ L(m):
   jz L(k_done)
   .balign 64
 L(k):
-  vmovdqu xmm7, xmmword ptr [r14 + 256]                  // scale
-  vcvtph2ps ymm7, xmm7                                   // scale_0
-  vmovdqu xmm8, xmmword ptr [r14 + 272]                  // scale
-  vcvtph2ps ymm8, xmm8                                   // scale_1
-  vmovdqu xmm9, xmmword ptr [r14 + 288]                  // scale
-  vcvtph2ps ymm9, xmm9                                   // zero_0
-  vmovdqu xmm10, xmmword ptr [r14 + 304]                 // scale
-  vcvtph2ps ymm10, xmm10                                 // zero_1
+  vcvtph2ps ymm7, xmmword ptr [r14 + 256]                // scale_0
+  vcvtph2ps ymm8, xmmword ptr [r14 + 272]                // scale_1
+  vcvtph2ps ymm9, xmmword ptr [r14 + 288]                // zero_0
+  vcvtph2ps ymm10, xmmword ptr [r14 + 304]               // zero_1
   vmovdqu ymm11, ymmword ptr [r14 + 0]                   // w_0
   vpxor ymm11, ymm11, ymm0                               // w_0
   vpslld ymm12, ymm11, 28                                // w_0

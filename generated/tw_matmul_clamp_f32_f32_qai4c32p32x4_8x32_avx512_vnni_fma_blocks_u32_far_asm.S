@@ -401,14 +401,10 @@ L(block):
   mov r13, 16
   imul rdx, r13
   lea rdx, [r14 + rdx]                                   // end
-  vmovdqu32 ymm17, ymmword ptr [rdx + 0]                 // scale
-  vcvtph2ps zmm17, ymm17                                 // scale_0
-  vmovdqu32 ymm18, ymmword ptr [rdx + 32]                // scale
-  vcvtph2ps zmm18, ymm18                                 // scale_1
-  vmovdqu32 ymm19, ymmword ptr [rdx + 64]                // scale
-  vcvtph2ps zmm19, ymm19                                 // zero_0
-  vmovdqu32 ymm20, ymmword ptr [rdx + 96]                // scale
-  vcvtph2ps zmm20, ymm20                                 // zero_1
+  vcvtph2ps zmm17, ymmword ptr [rdx + 0]                 // scale_0
+  vcvtph2ps zmm18, ymmword ptr [rdx + 32]                // scale_1
+  vcvtph2ps zmm19, ymmword ptr [rdx + 64]                // zero_0
+  vcvtph2ps zmm20, ymmword ptr [rdx + 96]                // zero_1
   mov rdx, qword ptr [rsp + 96]                          // args
   mov r15, qword ptr [rdx + 8*4]                         // block
   shr r15, 5                                             // steps

@@ -141,17 +141,13 @@ L(block):
   mov r14, 16
   imul r13, r14
   lea r13, [r12 + r13]                                   // end
-  vmovdqu xmm5, xmmword ptr [r13 + 0]                    // scale
-  vpmovzxwd ymm5, xmm5                                   // scale_0
+  vpmovzxwd ymm5, xmmword ptr [r13 + 0]                  // scale_0
   vpslld ymm5, ymm5, 16
-  vmovdqu xmm6, xmmword ptr [r13 + 16]                   // scale
-  vpmovzxwd ymm6, xmm6                                   // scale_1
+  vpmovzxwd ymm6, xmmword ptr [r13 + 16]                 // scale_1
   vpslld ymm6, ymm6, 16
-  vmovdqu xmm7, xmmword ptr [r13 + 32]                   // scale
-  vpmovzxwd ymm7, xmm7                                   // zero_0
+  vpmovzxwd ymm7, xmmword ptr [r13 + 32]                 // zero_0
   vpslld ymm7, ymm7, 16
-  vmovdqu xmm8, xmmword ptr [r13 + 48]                   // scale
-  vpmovzxwd ymm8, xmm8                                   // zero_1
+  vpmovzxwd ymm8, xmmword ptr [r13 + 48]                 // zero_1
   vpslld ymm8, ymm8, 16
   mov r13, qword ptr [rdi + 8*4]                         // block
   shr r13, 5                                             // steps

@@ -141,14 +141,10 @@ L(block):
   mov r14, 16
   imul r13, r14
   lea r13, [r12 + r13]                                   // end
-  vmovdqu xmm5, xmmword ptr [r13 + 0]                    // scale
-  vcvtph2ps ymm5, xmm5                                   // scale_0
-  vmovdqu xmm6, xmmword ptr [r13 + 16]                   // scale
-  vcvtph2ps ymm6, xmm6                                   // scale_1
-  vmovdqu xmm7, xmmword ptr [r13 + 32]                   // scale
-  vcvtph2ps ymm7, xmm7                                   // zero_0
-  vmovdqu xmm8, xmmword ptr [r13 + 48]                   // scale
-  vcvtph2ps ymm8, xmm8                                   // zero_1
+  vcvtph2ps ymm5, xmmword ptr [r13 + 0]                  // scale_0
+  vcvtph2ps ymm6, xmmword ptr [r13 + 16]                 // scale_1
+  vcvtph2ps ymm7, xmmword ptr [r13 + 32]                 // zero_0
+  vcvtph2ps ymm8, xmmword ptr [r13 + 48]                 // zero_1
   mov r13, qword ptr [rdi + 8*4]                         // block
   shr r13, 5                                             // steps
   mov r14, qword ptr [rdi + 8*19]                        // rhs_prefetch

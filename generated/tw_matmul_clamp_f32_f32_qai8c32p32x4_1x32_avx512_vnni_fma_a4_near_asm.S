@@ -16,7 +16,7 @@
 //  r10 lhs_panel  r11 m_left  rbx k  rbp k_left  r12 rhs_prefetch  r13 lhs_panel  r14 rhs_panel
 //  r15 ahead  zmm0 signs  zmm1 acc0_0_0 ...  zmm2 acc0_0_1 ...  zmm3 acc1_0_0 ...
 //  zmm4 acc1_0_1 ...  zmm5 acc2_0_0 ...  zmm6 acc2_0_1 ...  zmm7 acc3_0_0 ...  zmm8 acc3_0_1 ...
-//  zmm9 scale ...  zmm10 scale ...  zmm11 scale ...  zmm12 scale ...  zmm13 w_0  zmm14 w_0 ...
+//  zmm9 scale_0 ...  zmm10 scale_1 ...  zmm11 zero_0 ...  zmm12 zero_1  zmm13 w_0  zmm14 w_0 ...
 //  zmm15 w_1 ...  zmm16 w_1  zmm17 a_0
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
@@ -142,14 +142,10 @@ L(m):
   .balign 64
 L(k):
   lea r15, [r14 + r12]                                   // ahead
-  vmovdqu32 ymm9, ymmword ptr [r14 + 1024]               // scale
-  vcvtph2ps zmm9, ymm9                                   // scale_0
-  vmovdqu32 ymm10, ymmword ptr [r14 + 1056]              // scale
-  vcvtph2ps zmm10, ymm10                                 // scale_1
-  vmovdqu32 ymm11, ymmword ptr [r14 + 1088]              // scale
-  vcvtph2ps zmm11, ymm11                                 // zero_0
-  vmovdqu32 ymm12, ymmword ptr [r14 + 1120]              // scale
-  vcvtph2ps zmm12, ymm12                                 // zero_1
+  vcvtph2ps zmm9, ymmword ptr [r14 + 1024]               // scale_0
+  vcvtph2ps zmm10, ymmword ptr [r14 + 1056]              // scale_1
+  vcvtph2ps zmm11, ymmword ptr [r14 + 1088]              // zero_0
+  vcvtph2ps zmm12, ymmword ptr [r14 + 1120]              // zero_1
   vmovdqu64 zmm13, zmmword ptr [r14 + 0]                 // w_0
   vpxord zmm13, zmm13, zmm0                              // w_0
   vpslld zmm14, zmm13, 24                                // w_0

@@ -150,14 +150,10 @@ L(block):
   mov r14, 32
   imul r13, r14
   lea r13, [r12 + r13]                                   // end
-  vmovdqu32 ymm9, ymmword ptr [r13 + 0]                  // scale
-  vcvtph2ps zmm9, ymm9                                   // scale_0
-  vmovdqu32 ymm10, ymmword ptr [r13 + 32]                // scale
-  vcvtph2ps zmm10, ymm10                                 // scale_1
-  vmovdqu32 ymm11, ymmword ptr [r13 + 64]                // scale
-  vcvtph2ps zmm11, ymm11                                 // zero_0
-  vmovdqu32 ymm12, ymmword ptr [r13 + 96]                // scale
-  vcvtph2ps zmm12, ymm12                                 // zero_1
+  vcvtph2ps zmm9, ymmword ptr [r13 + 0]                  // scale_0
+  vcvtph2ps zmm10, ymmword ptr [r13 + 32]                // scale_1
+  vcvtph2ps zmm11, ymmword ptr [r13 + 64]                // zero_0
+  vcvtph2ps zmm12, ymmword ptr [r13 + 96]                // zero_1
   mov r13, qword ptr [rdi + 8*4]                         // block
   shr r13, 5                                             // steps
   mov r14, qword ptr [rdi + 8*19]                        // rhs_prefetch

@@ -213,17 +213,13 @@ L(block):
   mov r14, 32
   imul r13, r14
   lea r13, [r12 + r13]                                   // end
-  vmovdqu32 ymm9, ymmword ptr [r13 + 0]                  // scale
-  vpmovzxwd zmm9, ymm9                                   // scale_0
+  vpmovzxwd zmm9, ymmword ptr [r13 + 0]                  // scale_0
   vpslld zmm9, zmm9, 16
-  vmovdqu32 ymm10, ymmword ptr [r13 + 32]                // scale
-  vpmovzxwd zmm10, ymm10                                 // scale_1
+  vpmovzxwd zmm10, ymmword ptr [r13 + 32]                // scale_1
   vpslld zmm10, zmm10, 16
-  vmovdqu32 ymm11, ymmword ptr [r13 + 64]                // scale
-  vpmovzxwd zmm11, ymm11                                 // zero_0
+  vpmovzxwd zmm11, ymmword ptr [r13 + 64]                // zero_0
   vpslld zmm11, zmm11, 16
-  vmovdqu32 ymm12, ymmword ptr [r13 + 96]                // scale
-  vpmovzxwd zmm12, ymm12                                 // zero_1
+  vpmovzxwd zmm12, ymmword ptr [r13 + 96]                // zero_1
   vpslld zmm12, zmm12, 16
   mov r13, qword ptr [rdi + 8*4]                         // block
   shr r13, 5                                             // steps

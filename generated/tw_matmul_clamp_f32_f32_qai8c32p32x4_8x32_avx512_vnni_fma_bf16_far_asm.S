@@ -17,8 +17,8 @@
 //  zmm1 acc_0_0 ...  zmm2 acc_0_1 ...  zmm3 acc_1_0 ...  zmm4 acc_1_1 ...  zmm5 acc_2_0 ...
 //  zmm6 acc_2_1 ...  zmm7 acc_3_0 ...  zmm8 acc_3_1 ...  zmm9 acc_4_0 ...  zmm10 acc_4_1 ...
 //  zmm11 acc_5_0 ...  zmm12 acc_5_1 ...  zmm13 acc_6_0 ...  zmm14 acc_6_1 ...  zmm15 acc_7_0 ...
-//  zmm16 acc_7_1 ...  zmm17 scale ...  zmm18 scale ...  zmm19 scale ...  zmm20 scale ...  zmm21 w_0
-//  zmm22 w_0 ...  zmm23 w_1 ...  zmm24 w_1  zmm25 a_0 ...
+//  zmm16 acc_7_1 ...  zmm17 scale_0 ...  zmm18 scale_1 ...  zmm19 zero_0 ...  zmm20 zero_1
+//  zmm21 w_0  zmm22 w_0 ...  zmm23 w_1 ...  zmm24 w_1  zmm25 a_0 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -339,17 +339,13 @@ L(m):
   jz L(k_done)
   .balign 64
 L(k):
-  vmovdqu32 ymm17, ymmword ptr [r15 + 1024]              // scale
-  vpmovzxwd zmm17, ymm17                                 // scale_0
+  vpmovzxwd zmm17, ymmword ptr [r15 + 1024]              // scale_0
   vpslld zmm17, zmm17, 16
-  vmovdqu32 ymm18, ymmword ptr [r15 + 1056]              // scale
-  vpmovzxwd zmm18, ymm18                                 // scale_1
+  vpmovzxwd zmm18, ymmword ptr [r15 + 1056]              // scale_1
   vpslld zmm18, zmm18, 16
-  vmovdqu32 ymm19, ymmword ptr [r15 + 1088]              // scale
-  vpmovzxwd zmm19, ymm19                                 // zero_0
+  vpmovzxwd zmm19, ymmword ptr [r15 + 1088]              // zero_0
   vpslld zmm19, zmm19, 16
-  vmovdqu32 ymm20, ymmword ptr [r15 + 1120]              // scale
-  vpmovzxwd zmm20, ymm20                                 // zero_1
+  vpmovzxwd zmm20, ymmword ptr [r15 + 1120]              // zero_1
   vpslld zmm20, zmm20, 16
   vmovdqu64 zmm21, zmmword ptr [r15 + 0]                 // w_0
   vpxord zmm21, zmm21, zmm0                              // w_0

@@ -389,17 +389,13 @@ L(block):
   mov r13, 32
   imul rdx, r13
   lea rdx, [r14 + rdx]                                   // end
-  vmovdqu32 ymm17, ymmword ptr [rdx + 0]                 // scale
-  vpmovzxwd zmm17, ymm17                                 // scale_0
+  vpmovzxwd zmm17, ymmword ptr [rdx + 0]                 // scale_0
   vpslld zmm17, zmm17, 16
-  vmovdqu32 ymm18, ymmword ptr [rdx + 32]                // scale
-  vpmovzxwd zmm18, ymm18                                 // scale_1
+  vpmovzxwd zmm18, ymmword ptr [rdx + 32]                // scale_1
   vpslld zmm18, zmm18, 16
-  vmovdqu32 ymm19, ymmword ptr [rdx + 64]                // scale
-  vpmovzxwd zmm19, ymm19                                 // zero_0
+  vpmovzxwd zmm19, ymmword ptr [rdx + 64]                // zero_0
   vpslld zmm19, zmm19, 16
-  vmovdqu32 ymm20, ymmword ptr [rdx + 96]                // scale
-  vpmovzxwd zmm20, ymm20                                 // zero_1
+  vpmovzxwd zmm20, ymmword ptr [rdx + 96]                // zero_1
   vpslld zmm20, zmm20, 16
   mov rdx, qword ptr [rsp + 96]                          // args
   mov r15, qword ptr [rdx + 8*4]                         // block

@@ -311,11 +311,9 @@ L(k):
   sub r13, 1                                             // next k
   ja L(k)
 L(k_done):
-  vmovdqu xmm6, xmmword ptr [r12 + 0]                    // scale
-  vpmovzxwd ymm6, xmm6                                   // scale_0
+  vpmovzxwd ymm6, xmmword ptr [r12 + 0]                  // scale_0
   vpslld ymm6, ymm6, 16
-  vmovdqu xmm7, xmmword ptr [r12 + 16]                   // scale
-  vpmovzxwd ymm7, xmm7                                   // scale_1
+  vpmovzxwd ymm7, xmmword ptr [r12 + 16]                 // scale_1
   vpslld ymm7, ymm7, 16
   vcvtdq2ps ymm4, ymm4                                   // real
   vcvtdq2ps ymm5, ymm5                                   // real

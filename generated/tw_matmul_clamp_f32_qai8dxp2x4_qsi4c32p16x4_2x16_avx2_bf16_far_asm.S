@@ -314,11 +314,9 @@ L(k):
   vpmaddwd ymm7, ymm7, ymm1                              // wide
   vpbroadcastd ymm10, dword ptr [rbp + 68]               // sum
   vpaddd ymm7, ymm7, ymm10                               // sum_1_1
-  vmovdqu xmm10, xmmword ptr [r12 + 256]                 // scale
-  vpmovzxwd ymm10, xmm10                                 // scale_0
+  vpmovzxwd ymm10, xmmword ptr [r12 + 256]               // scale_0
   vpslld ymm10, ymm10, 16
-  vmovdqu xmm11, xmmword ptr [r12 + 272]                 // scale
-  vpmovzxwd ymm11, xmm11                                 // scale_1
+  vpmovzxwd ymm11, xmmword ptr [r12 + 272]               // scale_1
   vpslld ymm11, ymm11, 16
   vcvtdq2ps ymm8, ymm8                                   // real
   vcvtdq2ps ymm9, ymm9                                   // real

@@ -560,10 +560,8 @@ L(k):
   sub r14, 1                                             // next k
   ja L(k)
 L(k_done):
-  vmovdqu32 ymm25, ymmword ptr [r13 + 0]                 // scale
-  vcvtph2ps zmm25, ymm25                                 // scale_0
-  vmovdqu32 ymm26, ymmword ptr [r13 + 32]                // scale
-  vcvtph2ps zmm26, ymm26                                 // scale_1
+  vcvtph2ps zmm25, ymmword ptr [r13 + 0]                 // scale_0
+  vcvtph2ps zmm26, ymmword ptr [r13 + 32]                // scale_1
   vpaddd zmm9, zmm9, zmm17                               // sum_0
   vpaddd zmm10, zmm10, zmm18                             // sum_1
   vpaddd zmm11, zmm11, zmm19                             // sum_2

@@ -306,16 +306,12 @@ L(k):
   sub r13, 1                                             // next k
   ja L(k)
 L(k_done):
-  vmovdqu xmm6, xmmword ptr [r12 + 0]                    // scale
-  vcvtph2ps ymm6, xmm6                                   // scale_0
-  vmovdqu xmm7, xmmword ptr [r12 + 16]                   // scale
-  vcvtph2ps ymm7, xmm7                                   // scale_1
+  vcvtph2ps ymm6, xmmword ptr [r12 + 0]                  // scale_0
+  vcvtph2ps ymm7, xmmword ptr [r12 + 16]                 // scale_1
   vcvtdq2ps ymm4, ymm4                                   // real
   vcvtdq2ps ymm5, ymm5                                   // real
-  vmovdqu xmm8, xmmword ptr [r12 + 32]                   // scale
-  vcvtph2ps ymm8, xmm8                                   // zero_0
-  vmovdqu xmm9, xmmword ptr [r12 + 48]                   // scale
-  vcvtph2ps ymm9, xmm9                                   // zero_1
+  vcvtph2ps ymm8, xmmword ptr [r12 + 32]                 // zero_0
+  vcvtph2ps ymm9, xmmword ptr [r12 + 48]                 // zero_1
   vpbroadcastd ymm10, dword ptr [rdx + 0]                // sum_of_codes
   vpsrad ymm10, ymm10, 1                                 // sum_of_codes
   vcvtdq2ps ymm10, ymm10                                 // sum_of_codes

@@ -208,16 +208,12 @@ L(k):
   vpmaddwd ymm5, ymm5, ymm1                              // wide
   vpbroadcastd ymm6, dword ptr [r13 + 32]                // sum
   vpaddd ymm5, ymm5, ymm6                                // sum_0_1
-  vmovdqu xmm6, xmmword ptr [r14 + 128]                  // scale
-  vcvtph2ps ymm6, xmm6                                   // scale_0
-  vmovdqu xmm7, xmmword ptr [r14 + 144]                  // scale
-  vcvtph2ps ymm7, xmm7                                   // scale_1
+  vcvtph2ps ymm6, xmmword ptr [r14 + 128]                // scale_0
+  vcvtph2ps ymm7, xmmword ptr [r14 + 144]                // scale_1
   vcvtdq2ps ymm4, ymm4                                   // real
   vcvtdq2ps ymm5, ymm5                                   // real
-  vmovdqu xmm8, xmmword ptr [r14 + 160]                  // scale
-  vcvtph2ps ymm8, xmm8                                   // zero_0
-  vmovdqu xmm9, xmmword ptr [r14 + 176]                  // scale
-  vcvtph2ps ymm9, xmm9                                   // zero_1
+  vcvtph2ps ymm8, xmmword ptr [r14 + 160]                // zero_0
+  vcvtph2ps ymm9, xmmword ptr [r14 + 176]                // zero_1
   vpbroadcastd ymm10, dword ptr [r13 + 32]               // sum_of_codes
   vpsrad ymm10, ymm10, 1                                 // sum_of_codes
   vcvtdq2ps ymm10, ymm10                                 // sum_of_codes

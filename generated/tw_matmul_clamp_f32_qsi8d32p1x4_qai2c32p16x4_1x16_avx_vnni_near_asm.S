@@ -194,16 +194,12 @@ L(k):
   vpbroadcastd ymm6, dword ptr [r13 + 28]                // a_0
   {vex} vpdpbusd ymm3, ymm5, ymm6                        // acc_0_0
   {vex} vpdpbusd ymm4, ymm9, ymm6                        // acc_0_1
-  vmovdqu xmm5, xmmword ptr [r14 + 128]                  // scale
-  vcvtph2ps ymm5, xmm5                                   // scale_0
-  vmovdqu xmm6, xmmword ptr [r14 + 144]                  // scale
-  vcvtph2ps ymm6, xmm6                                   // scale_1
+  vcvtph2ps ymm5, xmmword ptr [r14 + 128]                // scale_0
+  vcvtph2ps ymm6, xmmword ptr [r14 + 144]                // scale_1
   vcvtdq2ps ymm3, ymm3                                   // real
   vcvtdq2ps ymm4, ymm4                                   // real
-  vmovdqu xmm7, xmmword ptr [r14 + 160]                  // scale
-  vcvtph2ps ymm7, xmm7                                   // zero_0
-  vmovdqu xmm8, xmmword ptr [r14 + 176]                  // scale
-  vcvtph2ps ymm8, xmm8                                   // zero_1
+  vcvtph2ps ymm7, xmmword ptr [r14 + 160]                // zero_0
+  vcvtph2ps ymm8, xmmword ptr [r14 + 176]                // zero_1
   vpbroadcastd ymm9, dword ptr [r13 + 32]                // sum_of_codes
   vpsrad ymm9, ymm9, 1                                   // sum_of_codes
   vcvtdq2ps ymm9, ymm9                                   // sum_of_codes

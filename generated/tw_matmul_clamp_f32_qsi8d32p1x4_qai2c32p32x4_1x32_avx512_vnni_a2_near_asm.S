@@ -203,18 +203,14 @@ L(k):
   vpbroadcastd zmm8, dword ptr [r13 + 28]                // a_0
   vpdpbusd zmm5, zmm7, zmm8                              // acc_0_0
   vpdpbusd zmm6, zmm11, zmm8                             // acc_0_1
-  vmovdqu32 ymm7, ymmword ptr [r14 + 256]                // scale
-  vcvtph2ps zmm7, ymm7                                   // scale_0
-  vmovdqu32 ymm8, ymmword ptr [r14 + 288]                // scale
-  vcvtph2ps zmm8, ymm8                                   // scale_1
+  vcvtph2ps zmm7, ymmword ptr [r14 + 256]                // scale_0
+  vcvtph2ps zmm8, ymmword ptr [r14 + 288]                // scale_1
   vpaddd zmm3, zmm3, zmm5                                // sum_0
   vpaddd zmm4, zmm4, zmm6                                // sum_1
   vcvtdq2ps zmm3, zmm3                                   // real
   vcvtdq2ps zmm4, zmm4                                   // real
-  vmovdqu32 ymm5, ymmword ptr [r14 + 320]                // scale
-  vcvtph2ps zmm5, ymm5                                   // zero_0
-  vmovdqu32 ymm6, ymmword ptr [r14 + 352]                // scale
-  vcvtph2ps zmm6, ymm6                                   // zero_1
+  vcvtph2ps zmm5, ymmword ptr [r14 + 320]                // zero_0
+  vcvtph2ps zmm6, ymmword ptr [r14 + 352]                // zero_1
   vpbroadcastd zmm9, dword ptr [r13 + 32]                // sum_of_codes
   vpsrad zmm9, zmm9, 1                                   // sum_of_codes
   vcvtdq2ps zmm9, zmm9                                   // sum_of_codes

@@ -285,10 +285,8 @@ L(k):
   sub r13, 1                                             // next k
   ja L(k)
 L(k_done):
-  vmovdqu32 ymm11, ymmword ptr [r12 + 0]                 // scale
-  vcvtph2ps zmm11, ymm11                                 // scale_0
-  vmovdqu32 ymm12, ymmword ptr [r12 + 32]                // scale
-  vcvtph2ps zmm12, ymm12                                 // scale_1
+  vcvtph2ps zmm11, ymmword ptr [r12 + 0]                 // scale_0
+  vcvtph2ps zmm12, ymmword ptr [r12 + 32]                // scale_1
   vpaddd zmm3, zmm3, zmm7                                // sum_0
   vpaddd zmm4, zmm4, zmm8                                // sum_1
   vpaddd zmm5, zmm5, zmm9                                // sum_2
@@ -297,10 +295,8 @@ L(k_done):
   vpaddd zmm4, zmm4, zmm6                                // sum_1
   vcvtdq2ps zmm3, zmm3                                   // real
   vcvtdq2ps zmm4, zmm4                                   // real
-  vmovdqu32 ymm5, ymmword ptr [r12 + 64]                 // scale
-  vcvtph2ps zmm5, ymm5                                   // zero_0
-  vmovdqu32 ymm6, ymmword ptr [r12 + 96]                 // scale
-  vcvtph2ps zmm6, ymm6                                   // zero_1
+  vcvtph2ps zmm5, ymmword ptr [r12 + 64]                 // zero_0
+  vcvtph2ps zmm6, ymmword ptr [r12 + 96]                 // zero_1
   vpbroadcastd zmm7, dword ptr [rdx + 0]                 // sum_of_codes
   vpsrad zmm7, zmm7, 1                                   // sum_of_codes
   vcvtdq2ps zmm7, zmm7                                   // sum_of_codes

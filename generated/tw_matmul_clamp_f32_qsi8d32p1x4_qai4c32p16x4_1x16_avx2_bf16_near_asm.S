@@ -210,19 +210,15 @@ L(k):
   vpmaddwd ymm5, ymm5, ymm1                              // wide
   vpbroadcastd ymm6, dword ptr [r13 + 32]                // sum
   vpaddd ymm5, ymm5, ymm6                                // sum_0_1
-  vmovdqu xmm6, xmmword ptr [r14 + 256]                  // scale
-  vpmovzxwd ymm6, xmm6                                   // scale_0
+  vpmovzxwd ymm6, xmmword ptr [r14 + 256]                // scale_0
   vpslld ymm6, ymm6, 16
-  vmovdqu xmm7, xmmword ptr [r14 + 272]                  // scale
-  vpmovzxwd ymm7, xmm7                                   // scale_1
+  vpmovzxwd ymm7, xmmword ptr [r14 + 272]                // scale_1
   vpslld ymm7, ymm7, 16
   vcvtdq2ps ymm4, ymm4                                   // real
   vcvtdq2ps ymm5, ymm5                                   // real
-  vmovdqu xmm8, xmmword ptr [r14 + 288]                  // scale
-  vpmovzxwd ymm8, xmm8                                   // zero_0
+  vpmovzxwd ymm8, xmmword ptr [r14 + 288]                // zero_0
   vpslld ymm8, ymm8, 16
-  vmovdqu xmm9, xmmword ptr [r14 + 304]                  // scale
-  vpmovzxwd ymm9, xmm9                                   // zero_1
+  vpmovzxwd ymm9, xmmword ptr [r14 + 304]                // zero_1
   vpslld ymm9, ymm9, 16
   vpbroadcastd ymm10, dword ptr [r13 + 32]               // sum_of_codes
   vpsrad ymm10, ymm10, 3                                 // sum_of_codes

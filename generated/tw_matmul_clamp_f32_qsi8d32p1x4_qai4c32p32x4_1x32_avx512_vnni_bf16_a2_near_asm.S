@@ -199,21 +199,17 @@ L(k):
   vpbroadcastd zmm8, dword ptr [r13 + 28]                // a_0
   vpdpbusd zmm5, zmm7, zmm8                              // acc_0_0
   vpdpbusd zmm6, zmm9, zmm8                              // acc_0_1
-  vmovdqu32 ymm7, ymmword ptr [r14 + 512]                // scale
-  vpmovzxwd zmm7, ymm7                                   // scale_0
+  vpmovzxwd zmm7, ymmword ptr [r14 + 512]                // scale_0
   vpslld zmm7, zmm7, 16
-  vmovdqu32 ymm8, ymmword ptr [r14 + 544]                // scale
-  vpmovzxwd zmm8, ymm8                                   // scale_1
+  vpmovzxwd zmm8, ymmword ptr [r14 + 544]                // scale_1
   vpslld zmm8, zmm8, 16
   vpaddd zmm3, zmm3, zmm5                                // sum_0
   vpaddd zmm4, zmm4, zmm6                                // sum_1
   vcvtdq2ps zmm3, zmm3                                   // real
   vcvtdq2ps zmm4, zmm4                                   // real
-  vmovdqu32 ymm5, ymmword ptr [r14 + 576]                // scale
-  vpmovzxwd zmm5, ymm5                                   // zero_0
+  vpmovzxwd zmm5, ymmword ptr [r14 + 576]                // zero_0
   vpslld zmm5, zmm5, 16
-  vmovdqu32 ymm6, ymmword ptr [r14 + 608]                // scale
-  vpmovzxwd zmm6, ymm6                                   // zero_1
+  vpmovzxwd zmm6, ymmword ptr [r14 + 608]                // zero_1
   vpslld zmm6, zmm6, 16
   vpbroadcastd zmm9, dword ptr [r13 + 32]                // sum_of_codes
   vpsrad zmm9, zmm9, 3                                   // sum_of_codes

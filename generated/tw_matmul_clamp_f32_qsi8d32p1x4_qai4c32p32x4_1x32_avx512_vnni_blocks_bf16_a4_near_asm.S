@@ -292,11 +292,9 @@ L(k):
   sub r13, 1                                             // next k
   ja L(k)
 L(k_done):
-  vmovdqu32 ymm11, ymmword ptr [r12 + 0]                 // scale
-  vpmovzxwd zmm11, ymm11                                 // scale_0
+  vpmovzxwd zmm11, ymmword ptr [r12 + 0]                 // scale_0
   vpslld zmm11, zmm11, 16
-  vmovdqu32 ymm12, ymmword ptr [r12 + 32]                // scale
-  vpmovzxwd zmm12, ymm12                                 // scale_1
+  vpmovzxwd zmm12, ymmword ptr [r12 + 32]                // scale_1
   vpslld zmm12, zmm12, 16
   vpaddd zmm3, zmm3, zmm7                                // sum_0
   vpaddd zmm4, zmm4, zmm8                                // sum_1
@@ -306,11 +304,9 @@ L(k_done):
   vpaddd zmm4, zmm4, zmm6                                // sum_1
   vcvtdq2ps zmm3, zmm3                                   // real
   vcvtdq2ps zmm4, zmm4                                   // real
-  vmovdqu32 ymm5, ymmword ptr [r12 + 64]                 // scale
-  vpmovzxwd zmm5, ymm5                                   // zero_0
+  vpmovzxwd zmm5, ymmword ptr [r12 + 64]                 // zero_0
   vpslld zmm5, zmm5, 16
-  vmovdqu32 ymm6, ymmword ptr [r12 + 96]                 // scale
-  vpmovzxwd zmm6, ymm6                                   // zero_1
+  vpmovzxwd zmm6, ymmword ptr [r12 + 96]                 // zero_1
   vpslld zmm6, zmm6, 16
   vpbroadcastd zmm7, dword ptr [rdx + 0]                 // sum_of_codes
   vpsrad zmm7, zmm7, 3                                   // sum_of_codes

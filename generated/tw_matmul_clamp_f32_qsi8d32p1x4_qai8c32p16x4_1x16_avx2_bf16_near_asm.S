@@ -263,19 +263,15 @@ L(k):
   vpaddd ymm3, ymm3, ymm5                                // acc_0_0
   vpmaddwd ymm5, ymm7, ymm6                              // product
   vpaddd ymm4, ymm4, ymm5                                // acc_0_1
-  vmovdqu xmm5, xmmword ptr [r14 + 512]                  // scale
-  vpmovzxwd ymm5, xmm5                                   // scale_0
+  vpmovzxwd ymm5, xmmword ptr [r14 + 512]                // scale_0
   vpslld ymm5, ymm5, 16
-  vmovdqu xmm6, xmmword ptr [r14 + 528]                  // scale
-  vpmovzxwd ymm6, xmm6                                   // scale_1
+  vpmovzxwd ymm6, xmmword ptr [r14 + 528]                // scale_1
   vpslld ymm6, ymm6, 16
   vcvtdq2ps ymm3, ymm3                                   // real
   vcvtdq2ps ymm4, ymm4                                   // real
-  vmovdqu xmm7, xmmword ptr [r14 + 544]                  // scale
-  vpmovzxwd ymm7, xmm7                                   // zero_0
+  vpmovzxwd ymm7, xmmword ptr [r14 + 544]                // zero_0
   vpslld ymm7, ymm7, 16
-  vmovdqu xmm8, xmmword ptr [r14 + 560]                  // scale
-  vpmovzxwd ymm8, xmm8                                   // zero_1
+  vpmovzxwd ymm8, xmmword ptr [r14 + 560]                // zero_1
   vpslld ymm8, ymm8, 16
   vpbroadcastd ymm9, dword ptr [r13 + 64]                // sum_of_codes
   vpsrad ymm9, ymm9, 7                                   // sum_of_codes

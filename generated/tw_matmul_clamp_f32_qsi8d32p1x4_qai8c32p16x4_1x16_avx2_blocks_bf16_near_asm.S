@@ -419,19 +419,15 @@ L(k):
   sub r13, 1                                             // next k
   ja L(k)
 L(k_done):
-  vmovdqu xmm5, xmmword ptr [r12 + 0]                    // scale
-  vpmovzxwd ymm5, xmm5                                   // scale_0
+  vpmovzxwd ymm5, xmmword ptr [r12 + 0]                  // scale_0
   vpslld ymm5, ymm5, 16
-  vmovdqu xmm6, xmmword ptr [r12 + 16]                   // scale
-  vpmovzxwd ymm6, xmm6                                   // scale_1
+  vpmovzxwd ymm6, xmmword ptr [r12 + 16]                 // scale_1
   vpslld ymm6, ymm6, 16
   vcvtdq2ps ymm3, ymm3                                   // real
   vcvtdq2ps ymm4, ymm4                                   // real
-  vmovdqu xmm7, xmmword ptr [r12 + 32]                   // scale
-  vpmovzxwd ymm7, xmm7                                   // zero_0
+  vpmovzxwd ymm7, xmmword ptr [r12 + 32]                 // zero_0
   vpslld ymm7, ymm7, 16
-  vmovdqu xmm8, xmmword ptr [r12 + 48]                   // scale
-  vpmovzxwd ymm8, xmm8                                   // zero_1
+  vpmovzxwd ymm8, xmmword ptr [r12 + 48]                 // zero_1
   vpslld ymm8, ymm8, 16
   vpbroadcastd ymm9, dword ptr [rdx + 0]                 // sum_of_codes
   vpsrad ymm9, ymm9, 7                                   // sum_of_codes

@@ -419,16 +419,12 @@ L(k):
   sub r13, 1                                             // next k
   ja L(k)
 L(k_done):
-  vmovdqu xmm5, xmmword ptr [r12 + 0]                    // scale
-  vcvtph2ps ymm5, xmm5                                   // scale_0
-  vmovdqu xmm6, xmmword ptr [r12 + 16]                   // scale
-  vcvtph2ps ymm6, xmm6                                   // scale_1
+  vcvtph2ps ymm5, xmmword ptr [r12 + 0]                  // scale_0
+  vcvtph2ps ymm6, xmmword ptr [r12 + 16]                 // scale_1
   vcvtdq2ps ymm3, ymm3                                   // real
   vcvtdq2ps ymm4, ymm4                                   // real
-  vmovdqu xmm7, xmmword ptr [r12 + 32]                   // scale
-  vcvtph2ps ymm7, xmm7                                   // zero_0
-  vmovdqu xmm8, xmmword ptr [r12 + 48]                   // scale
-  vcvtph2ps ymm8, xmm8                                   // zero_1
+  vcvtph2ps ymm7, xmmword ptr [r12 + 32]                 // zero_0
+  vcvtph2ps ymm8, xmmword ptr [r12 + 48]                 // zero_1
   vpbroadcastd ymm9, dword ptr [rdx + 0]                 // sum_of_codes
   vpsrad ymm9, ymm9, 7                                   // sum_of_codes
   vcvtdq2ps ymm9, ymm9                                   // sum_of_codes

@@ -182,21 +182,17 @@ L(k):
   vpbroadcastd zmm8, dword ptr [r13 + 28]                // a_0
   vpdpbusd zmm4, zmm6, zmm8                              // acc_0_0
   vpdpbusd zmm5, zmm7, zmm8                              // acc_0_1
-  vmovdqu32 ymm6, ymmword ptr [r14 + 1024]               // scale
-  vpmovzxwd zmm6, ymm6                                   // scale_0
+  vpmovzxwd zmm6, ymmword ptr [r14 + 1024]               // scale_0
   vpslld zmm6, zmm6, 16
-  vmovdqu32 ymm7, ymmword ptr [r14 + 1056]               // scale
-  vpmovzxwd zmm7, ymm7                                   // scale_1
+  vpmovzxwd zmm7, ymmword ptr [r14 + 1056]               // scale_1
   vpslld zmm7, zmm7, 16
   vpaddd zmm2, zmm2, zmm4                                // sum_0
   vpaddd zmm3, zmm3, zmm5                                // sum_1
   vcvtdq2ps zmm2, zmm2                                   // real
   vcvtdq2ps zmm3, zmm3                                   // real
-  vmovdqu32 ymm4, ymmword ptr [r14 + 1088]               // scale
-  vpmovzxwd zmm4, ymm4                                   // zero_0
+  vpmovzxwd zmm4, ymmword ptr [r14 + 1088]               // zero_0
   vpslld zmm4, zmm4, 16
-  vmovdqu32 ymm5, ymmword ptr [r14 + 1120]               // scale
-  vpmovzxwd zmm5, ymm5                                   // zero_1
+  vpmovzxwd zmm5, ymmword ptr [r14 + 1120]               // zero_1
   vpslld zmm5, zmm5, 16
   vpbroadcastd zmm8, dword ptr [r13 + 32]                // sum_of_codes
   vpsrad zmm8, zmm8, 7                                   // sum_of_codes

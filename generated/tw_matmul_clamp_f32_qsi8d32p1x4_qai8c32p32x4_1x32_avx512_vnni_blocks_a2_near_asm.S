@@ -255,18 +255,14 @@ L(k):
   sub r13, 1                                             // next k
   ja L(k)
 L(k_done):
-  vmovdqu32 ymm6, ymmword ptr [r12 + 0]                  // scale
-  vcvtph2ps zmm6, ymm6                                   // scale_0
-  vmovdqu32 ymm7, ymmword ptr [r12 + 32]                 // scale
-  vcvtph2ps zmm7, ymm7                                   // scale_1
+  vcvtph2ps zmm6, ymmword ptr [r12 + 0]                  // scale_0
+  vcvtph2ps zmm7, ymmword ptr [r12 + 32]                 // scale_1
   vpaddd zmm2, zmm2, zmm4                                // sum_0
   vpaddd zmm3, zmm3, zmm5                                // sum_1
   vcvtdq2ps zmm2, zmm2                                   // real
   vcvtdq2ps zmm3, zmm3                                   // real
-  vmovdqu32 ymm4, ymmword ptr [r12 + 64]                 // scale
-  vcvtph2ps zmm4, ymm4                                   // zero_0
-  vmovdqu32 ymm5, ymmword ptr [r12 + 96]                 // scale
-  vcvtph2ps zmm5, ymm5                                   // zero_1
+  vcvtph2ps zmm4, ymmword ptr [r12 + 64]                 // zero_0
+  vcvtph2ps zmm5, ymmword ptr [r12 + 96]                 // zero_1
   vpbroadcastd zmm8, dword ptr [rdx + 0]                 // sum_of_codes
   vpsrad zmm8, zmm8, 7                                   // sum_of_codes
   vcvtdq2ps zmm8, zmm8                                   // sum_of_codes

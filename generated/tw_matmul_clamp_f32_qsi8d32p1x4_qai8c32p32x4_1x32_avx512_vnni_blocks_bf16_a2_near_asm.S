@@ -255,21 +255,17 @@ L(k):
   sub r13, 1                                             // next k
   ja L(k)
 L(k_done):
-  vmovdqu32 ymm6, ymmword ptr [r12 + 0]                  // scale
-  vpmovzxwd zmm6, ymm6                                   // scale_0
+  vpmovzxwd zmm6, ymmword ptr [r12 + 0]                  // scale_0
   vpslld zmm6, zmm6, 16
-  vmovdqu32 ymm7, ymmword ptr [r12 + 32]                 // scale
-  vpmovzxwd zmm7, ymm7                                   // scale_1
+  vpmovzxwd zmm7, ymmword ptr [r12 + 32]                 // scale_1
   vpslld zmm7, zmm7, 16
   vpaddd zmm2, zmm2, zmm4                                // sum_0
   vpaddd zmm3, zmm3, zmm5                                // sum_1
   vcvtdq2ps zmm2, zmm2                                   // real
   vcvtdq2ps zmm3, zmm3                                   // real
-  vmovdqu32 ymm4, ymmword ptr [r12 + 64]                 // scale
-  vpmovzxwd zmm4, ymm4                                   // zero_0
+  vpmovzxwd zmm4, ymmword ptr [r12 + 64]                 // zero_0
   vpslld zmm4, zmm4, 16
-  vmovdqu32 ymm5, ymmword ptr [r12 + 96]                 // scale
-  vpmovzxwd zmm5, ymm5                                   // zero_1
+  vpmovzxwd zmm5, ymmword ptr [r12 + 96]                 // zero_1
   vpslld zmm5, zmm5, 16
   vpbroadcastd zmm8, dword ptr [rdx + 0]                 // sum_of_codes
   vpsrad zmm8, zmm8, 7                                   // sum_of_codes

@@ -139,10 +139,8 @@ L(m):
 L(block):
   lea r10, [r10 + 64]
   lea r13, [r10 + rbx]                                   // scales
-  vmovdqu xmm2, xmmword ptr [r13 + -64]                  // scale
-  vcvtph2ps ymm2, xmm2                                   // zero_0
-  vmovdqu xmm3, xmmword ptr [r13 + -32]                  // scale
-  vcvtph2ps ymm3, xmm3                                   // zero_0
+  vcvtph2ps ymm2, xmmword ptr [r13 + -64]                // zero_0
+  vcvtph2ps ymm3, xmmword ptr [r13 + -32]                // zero_0
   mov r13, 16
   mov r14, qword ptr [rdi + 8*19]                        // rhs_prefetch
   mov r15, 3221225472                                    // number
@@ -175,12 +173,10 @@ L(k):
   vcvtdq2ps ymm5, ymm5                                   // real
   lea r15, [r10 + r11]                                   // scales
   lea r10, [r10 + 96]
-  vmovq xmm6, qword ptr [r15 + 64]                       // scale
-  vpmovsxbd ymm6, xmm6                                   // scale_0
+  vpmovsxbd ymm6, qword ptr [r15 + 64]                   // scale_0
   vcvtdq2ps ymm6, ymm6                                   // scale_0
   vmulps ymm6, ymm6, ymm2                                // scale_0
-  vmovq xmm7, qword ptr [r15 + 80]                       // scale
-  vpmovsxbd ymm7, xmm7                                   // minimum_0
+  vpmovsxbd ymm7, qword ptr [r15 + 80]                   // minimum_0
   vcvtdq2ps ymm7, ymm7                                   // minimum_0
   vmulps ymm5, ymm5, ymm6                                // real
   vmulps ymm6, ymm6, ymm4                                // half

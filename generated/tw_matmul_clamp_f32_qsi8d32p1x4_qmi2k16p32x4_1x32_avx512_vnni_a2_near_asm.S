@@ -137,14 +137,10 @@ L(m):
   jz L(block_done)
 L(block):
   lea r12, [r12 + 128]
-  vmovdqu32 ymm3, ymmword ptr [r12 + -128]               // scale
-  vcvtph2ps zmm3, ymm3                                   // zero_0
-  vmovdqu32 ymm4, ymmword ptr [r12 + -96]                // scale
-  vcvtph2ps zmm4, ymm4                                   // zero_1
-  vmovdqu32 ymm5, ymmword ptr [r12 + -64]                // scale
-  vcvtph2ps zmm5, ymm5                                   // zero_0
-  vmovdqu32 ymm6, ymmword ptr [r12 + -32]                // scale
-  vcvtph2ps zmm6, ymm6                                   // zero_1
+  vcvtph2ps zmm3, ymmword ptr [r12 + -128]               // zero_0
+  vcvtph2ps zmm4, ymmword ptr [r12 + -96]                // zero_1
+  vcvtph2ps zmm5, ymmword ptr [r12 + -64]                // zero_0
+  vcvtph2ps zmm6, ymmword ptr [r12 + -32]                // zero_1
   mov r13, 16
   mov r14, qword ptr [rdi + 8*19]                        // rhs_prefetch
   mov r15, 3221225472                                    // number
@@ -189,19 +185,15 @@ L(k):
   vpbroadcastd zmm13, dword ptr [rbp + 12]               // a_0
   vpdpbusd zmm10, zmm12, zmm13                           // acc_0_0
   vpdpbusd zmm11, zmm16, zmm13                           // acc_0_1
-  vmovdqu32 xmm12, xmmword ptr [r12 + 128]               // scale
-  vpmovsxbd zmm12, xmm12                                 // scale_0
+  vpmovsxbd zmm12, xmmword ptr [r12 + 128]               // scale_0
   vcvtdq2ps zmm12, zmm12                                 // scale_0
-  vmovdqu32 xmm13, xmmword ptr [r12 + 144]               // scale
-  vpmovsxbd zmm13, xmm13                                 // scale_1
+  vpmovsxbd zmm13, xmmword ptr [r12 + 144]               // scale_1
   vcvtdq2ps zmm13, zmm13                                 // scale_1
   vmulps zmm12, zmm12, zmm3                              // scale_0
   vmulps zmm13, zmm13, zmm4                              // scale_1
-  vmovdqu32 xmm14, xmmword ptr [r12 + 160]               // scale
-  vpmovsxbd zmm14, xmm14                                 // minimum_0
+  vpmovsxbd zmm14, xmmword ptr [r12 + 160]               // minimum_0
   vcvtdq2ps zmm14, zmm14                                 // minimum_0
-  vmovdqu32 xmm15, xmmword ptr [r12 + 176]               // scale
-  vpmovsxbd zmm15, xmm15                                 // minimum_1
+  vpmovsxbd zmm15, xmmword ptr [r12 + 176]               // minimum_1
   vcvtdq2ps zmm15, zmm15                                 // minimum_1
   vmulps zmm16, zmm12, zmm7                              // half
   vfmadd231ps zmm16, zmm14, zmm5                         // middle

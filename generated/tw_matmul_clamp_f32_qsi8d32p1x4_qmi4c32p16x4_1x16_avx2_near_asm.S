@@ -220,14 +220,10 @@ L(k):
   vpmaddwd ymm6, ymm6, ymm1                              // wide
   vpbroadcastd ymm7, dword ptr [r13 + 32]                // sum
   vpaddd ymm6, ymm6, ymm7                                // sum_0_1
-  vmovdqu xmm7, xmmword ptr [r14 + 256]                  // scale
-  vcvtph2ps ymm7, xmm7                                   // scale_0
-  vmovdqu xmm8, xmmword ptr [r14 + 272]                  // scale
-  vcvtph2ps ymm8, xmm8                                   // scale_1
-  vmovdqu xmm9, xmmword ptr [r14 + 288]                  // scale
-  vcvtph2ps ymm9, xmm9                                   // minimum_0
-  vmovdqu xmm10, xmmword ptr [r14 + 304]                 // scale
-  vcvtph2ps ymm10, xmm10                                 // minimum_1
+  vcvtph2ps ymm7, xmmword ptr [r14 + 256]                // scale_0
+  vcvtph2ps ymm8, xmmword ptr [r14 + 272]                // scale_1
+  vcvtph2ps ymm9, xmmword ptr [r14 + 288]                // minimum_0
+  vcvtph2ps ymm10, xmmword ptr [r14 + 304]               // minimum_1
   vmulps ymm11, ymm7, ymm4                               // half
   vsubps ymm9, ymm11, ymm9                               // middle
   vmulps ymm11, ymm8, ymm4                               // half

@@ -197,14 +197,10 @@ L(k):
   vpbroadcastd ymm7, dword ptr [r13 + 28]                // a_0
   {vex} vpdpbusd ymm4, ymm6, ymm7                        // acc_0_0
   {vex} vpdpbusd ymm5, ymm8, ymm7                        // acc_0_1
-  vmovdqu xmm6, xmmword ptr [r14 + 256]                  // scale
-  vcvtph2ps ymm6, xmm6                                   // scale_0
-  vmovdqu xmm7, xmmword ptr [r14 + 272]                  // scale
-  vcvtph2ps ymm7, xmm7                                   // scale_1
-  vmovdqu xmm8, xmmword ptr [r14 + 288]                  // scale
-  vcvtph2ps ymm8, xmm8                                   // minimum_0
-  vmovdqu xmm9, xmmword ptr [r14 + 304]                  // scale
-  vcvtph2ps ymm9, xmm9                                   // minimum_1
+  vcvtph2ps ymm6, xmmword ptr [r14 + 256]                // scale_0
+  vcvtph2ps ymm7, xmmword ptr [r14 + 272]                // scale_1
+  vcvtph2ps ymm8, xmmword ptr [r14 + 288]                // minimum_0
+  vcvtph2ps ymm9, xmmword ptr [r14 + 304]                // minimum_1
   vmulps ymm10, ymm6, ymm3                               // half
   vsubps ymm8, ymm10, ymm8                               // middle
   vmulps ymm10, ymm7, ymm3                               // half

@@ -203,14 +203,10 @@ L(k):
   vpbroadcastd zmm9, dword ptr [r13 + 28]                // a_0
   vpdpbusd zmm6, zmm8, zmm9                              // acc_0_0
   vpdpbusd zmm7, zmm10, zmm9                             // acc_0_1
-  vmovdqu32 ymm8, ymmword ptr [r14 + 512]                // scale
-  vcvtph2ps zmm8, ymm8                                   // scale_0
-  vmovdqu32 ymm9, ymmword ptr [r14 + 544]                // scale
-  vcvtph2ps zmm9, ymm9                                   // scale_1
-  vmovdqu32 ymm10, ymmword ptr [r14 + 576]               // scale
-  vcvtph2ps zmm10, ymm10                                 // minimum_0
-  vmovdqu32 ymm11, ymmword ptr [r14 + 608]               // scale
-  vcvtph2ps zmm11, ymm11                                 // minimum_1
+  vcvtph2ps zmm8, ymmword ptr [r14 + 512]                // scale_0
+  vcvtph2ps zmm9, ymmword ptr [r14 + 544]                // scale_1
+  vcvtph2ps zmm10, ymmword ptr [r14 + 576]               // minimum_0
+  vcvtph2ps zmm11, ymmword ptr [r14 + 608]               // minimum_1
   vmulps zmm12, zmm8, zmm3                               // half
   vsubps zmm10, zmm12, zmm10                             // middle
   vmulps zmm12, zmm9, zmm3                               // half

@@ -139,14 +139,10 @@ L(m):
   jz L(block_done)
 L(block):
   lea r12, [r12 + 64]
-  vmovdqu xmm4, xmmword ptr [r12 + -64]                  // scale
-  vcvtph2ps ymm4, xmm4                                   // zero_0
-  vmovdqu xmm5, xmmword ptr [r12 + -48]                  // scale
-  vcvtph2ps ymm5, xmm5                                   // zero_1
-  vmovdqu xmm6, xmmword ptr [r12 + -32]                  // scale
-  vcvtph2ps ymm6, xmm6                                   // zero_0
-  vmovdqu xmm7, xmmword ptr [r12 + -16]                  // scale
-  vcvtph2ps ymm7, xmm7                                   // zero_1
+  vcvtph2ps ymm4, xmmword ptr [r12 + -64]                // zero_0
+  vcvtph2ps ymm5, xmmword ptr [r12 + -48]                // zero_1
+  vcvtph2ps ymm6, xmmword ptr [r12 + -32]                // zero_0
+  vcvtph2ps ymm7, xmmword ptr [r12 + -16]                // zero_1
   mov r13, 8
   mov r14, qword ptr [rdi + 8*19]                        // rhs_prefetch
   mov r15, 3238002688                                    // number
@@ -240,24 +236,20 @@ L(k):
   vpbroadcastd ymm11, dword ptr [rbp + 32]               // sum
   vpaddd ymm10, ymm10, ymm11                             // sum_0_1
   vcvtdq2ps ymm10, ymm10                                 // real
-  vmovq xmm11, qword ptr [r12 + 256]                     // scale
-  vpmovsxbd ymm11, xmm11                                 // scale_0
+  vpmovsxbd ymm11, qword ptr [r12 + 256]                 // scale_0
   vcvtdq2ps ymm11, ymm11                                 // scale_0
   vmulps ymm11, ymm11, ymm4                              // scale_0
   vmulps ymm9, ymm9, ymm11                               // real
-  vmovq xmm12, qword ptr [r12 + 264]                     // scale
-  vpmovsxbd ymm12, xmm12                                 // scale_1
+  vpmovsxbd ymm12, qword ptr [r12 + 264]                 // scale_1
   vcvtdq2ps ymm12, ymm12                                 // scale_1
   vmulps ymm12, ymm12, ymm5                              // scale_1
   vmulps ymm10, ymm10, ymm12                             // real
   vmulps ymm11, ymm11, ymm8                              // half
   vmulps ymm12, ymm12, ymm8                              // half
-  vmovq xmm13, qword ptr [r12 + 272]                     // scale
-  vpmovsxbd ymm13, xmm13                                 // minimum_0
+  vpmovsxbd ymm13, qword ptr [r12 + 272]                 // minimum_0
   vcvtdq2ps ymm13, ymm13                                 // minimum_0
   vfmadd231ps ymm11, ymm13, ymm6                         // middle
-  vmovq xmm13, qword ptr [r12 + 280]                     // scale
-  vpmovsxbd ymm13, xmm13                                 // minimum_1
+  vpmovsxbd ymm13, qword ptr [r12 + 280]                 // minimum_1
   vcvtdq2ps ymm13, ymm13                                 // minimum_1
   vfmadd231ps ymm12, ymm13, ymm7                         // middle
   lea r12, [r12 + 288]

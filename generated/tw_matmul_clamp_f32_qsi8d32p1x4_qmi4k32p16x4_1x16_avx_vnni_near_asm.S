@@ -136,14 +136,10 @@ L(m):
   jz L(block_done)
 L(block):
   lea r12, [r12 + 64]
-  vmovdqu xmm3, xmmword ptr [r12 + -64]                  // scale
-  vcvtph2ps ymm3, xmm3                                   // zero_0
-  vmovdqu xmm4, xmmword ptr [r12 + -48]                  // scale
-  vcvtph2ps ymm4, xmm4                                   // zero_1
-  vmovdqu xmm5, xmmword ptr [r12 + -32]                  // scale
-  vcvtph2ps ymm5, xmm5                                   // zero_0
-  vmovdqu xmm6, xmmword ptr [r12 + -16]                  // scale
-  vcvtph2ps ymm6, xmm6                                   // zero_1
+  vcvtph2ps ymm3, xmmword ptr [r12 + -64]                // zero_0
+  vcvtph2ps ymm4, xmmword ptr [r12 + -48]                // zero_1
+  vcvtph2ps ymm5, xmmword ptr [r12 + -32]                // zero_0
+  vcvtph2ps ymm6, xmmword ptr [r12 + -16]                // zero_1
   mov r13, 8
   mov r14, qword ptr [rdi + 8*19]                        // rhs_prefetch
   test r13, r13
@@ -214,22 +210,18 @@ L(k):
   vpbroadcastd ymm10, dword ptr [rbp + 28]               // a_0
   {vex} vpdpbusd ymm7, ymm9, ymm10                       // acc_0_0
   {vex} vpdpbusd ymm8, ymm11, ymm10                      // acc_0_1
-  vmovq xmm9, qword ptr [r12 + 256]                      // scale
-  vpmovsxbd ymm9, xmm9                                   // scale_0
+  vpmovsxbd ymm9, qword ptr [r12 + 256]                  // scale_0
   vcvtdq2ps ymm9, ymm9                                   // scale_0
-  vmovq xmm10, qword ptr [r12 + 264]                     // scale
-  vpmovsxbd ymm10, xmm10                                 // scale_1
+  vpmovsxbd ymm10, qword ptr [r12 + 264]                 // scale_1
   vcvtdq2ps ymm10, ymm10                                 // scale_1
   vmulps ymm9, ymm9, ymm3                                // scale_0
   vmulps ymm10, ymm10, ymm4                              // scale_1
   mov r15, 3238002688
   vmovd xmm11, r15d                                      // negated_half
   vpbroadcastd ymm11, xmm11
-  vmovq xmm12, qword ptr [r12 + 272]                     // scale
-  vpmovsxbd ymm12, xmm12                                 // minimum_0
+  vpmovsxbd ymm12, qword ptr [r12 + 272]                 // minimum_0
   vcvtdq2ps ymm12, ymm12                                 // minimum_0
-  vmovq xmm13, qword ptr [r12 + 280]                     // scale
-  vpmovsxbd ymm13, xmm13                                 // minimum_1
+  vpmovsxbd ymm13, qword ptr [r12 + 280]                 // minimum_1
   vcvtdq2ps ymm13, ymm13                                 // minimum_1
   vmulps ymm14, ymm9, ymm11                              // half
   vfmadd231ps ymm14, ymm12, ymm5                         // middle

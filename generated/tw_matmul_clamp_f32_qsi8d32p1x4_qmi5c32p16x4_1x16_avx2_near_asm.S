@@ -284,14 +284,10 @@ L(k):
   vpaddd ymm6, ymm8, ymm6                                // sum_0_0
   vpmaddwd ymm8, ymm9, ymm2                              // wide
   vpaddd ymm7, ymm8, ymm7                                // sum_0_1
-  vmovdqu xmm8, xmmword ptr [r14 + 320]                  // scale
-  vcvtph2ps ymm8, xmm8                                   // scale_0
-  vmovdqu xmm9, xmmword ptr [r14 + 336]                  // scale
-  vcvtph2ps ymm9, xmm9                                   // scale_1
-  vmovdqu xmm10, xmmword ptr [r14 + 352]                 // scale
-  vcvtph2ps ymm10, xmm10                                 // minimum_0
-  vmovdqu xmm11, xmmword ptr [r14 + 368]                 // scale
-  vcvtph2ps ymm11, xmm11                                 // minimum_1
+  vcvtph2ps ymm8, xmmword ptr [r14 + 320]                // scale_0
+  vcvtph2ps ymm9, xmmword ptr [r14 + 336]                // scale_1
+  vcvtph2ps ymm10, xmmword ptr [r14 + 352]               // minimum_0
+  vcvtph2ps ymm11, xmmword ptr [r14 + 368]               // minimum_1
   vmulps ymm12, ymm8, ymm5                               // half
   vsubps ymm10, ymm12, ymm10                             // middle
   vmulps ymm12, ymm9, ymm5                               // half

@@ -257,14 +257,10 @@ L(k):
   vpbroadcastd ymm8, dword ptr [r13 + 28]                // a_0
   {vex} vpdpbusd ymm5, ymm7, ymm8                        // acc_0_0
   {vex} vpdpbusd ymm6, ymm9, ymm8                        // acc_0_1
-  vmovdqu xmm7, xmmword ptr [r14 + 320]                  // scale
-  vcvtph2ps ymm7, xmm7                                   // scale_0
-  vmovdqu xmm8, xmmword ptr [r14 + 336]                  // scale
-  vcvtph2ps ymm8, xmm8                                   // scale_1
-  vmovdqu xmm9, xmmword ptr [r14 + 352]                  // scale
-  vcvtph2ps ymm9, xmm9                                   // minimum_0
-  vmovdqu xmm10, xmmword ptr [r14 + 368]                 // scale
-  vcvtph2ps ymm10, xmm10                                 // minimum_1
+  vcvtph2ps ymm7, xmmword ptr [r14 + 320]                // scale_0
+  vcvtph2ps ymm8, xmmword ptr [r14 + 336]                // scale_1
+  vcvtph2ps ymm9, xmmword ptr [r14 + 352]                // minimum_0
+  vcvtph2ps ymm10, xmmword ptr [r14 + 368]               // minimum_1
   vmulps ymm11, ymm7, ymm4                               // half
   vsubps ymm9, ymm11, ymm9                               // middle
   vmulps ymm11, ymm8, ymm4                               // half

@@ -249,14 +249,10 @@ L(k):
   vpbroadcastd zmm10, dword ptr [r13 + 28]               // a_0
   vpdpbusd zmm7, zmm9, zmm10                             // acc_0_0
   vpdpbusd zmm8, zmm11, zmm10                            // acc_0_1
-  vmovdqu32 ymm9, ymmword ptr [r14 + 640]                // scale
-  vcvtph2ps zmm9, ymm9                                   // scale_0
-  vmovdqu32 ymm10, ymmword ptr [r14 + 672]               // scale
-  vcvtph2ps zmm10, ymm10                                 // scale_1
-  vmovdqu32 ymm11, ymmword ptr [r14 + 704]               // scale
-  vcvtph2ps zmm11, ymm11                                 // minimum_0
-  vmovdqu32 ymm12, ymmword ptr [r14 + 736]               // scale
-  vcvtph2ps zmm12, ymm12                                 // minimum_1
+  vcvtph2ps zmm9, ymmword ptr [r14 + 640]                // scale_0
+  vcvtph2ps zmm10, ymmword ptr [r14 + 672]               // scale_1
+  vcvtph2ps zmm11, ymmword ptr [r14 + 704]               // minimum_0
+  vcvtph2ps zmm12, ymmword ptr [r14 + 736]               // minimum_1
   vmulps zmm13, zmm9, zmm4                               // half
   vsubps zmm11, zmm13, zmm11                             // middle
   vmulps zmm13, zmm10, zmm4                              // half

@@ -139,14 +139,10 @@ L(m):
   jz L(block_done)
 L(block):
   lea r12, [r12 + 64]
-  vmovdqu xmm4, xmmword ptr [r12 + -64]                  // scale
-  vcvtph2ps ymm4, xmm4                                   // zero_0
-  vmovdqu xmm5, xmmword ptr [r12 + -48]                  // scale
-  vcvtph2ps ymm5, xmm5                                   // zero_1
-  vmovdqu xmm6, xmmword ptr [r12 + -32]                  // scale
-  vcvtph2ps ymm6, xmm6                                   // zero_0
-  vmovdqu xmm7, xmmword ptr [r12 + -16]                  // scale
-  vcvtph2ps ymm7, xmm7                                   // zero_1
+  vcvtph2ps ymm4, xmmword ptr [r12 + -64]                // zero_0
+  vcvtph2ps ymm5, xmmword ptr [r12 + -48]                // zero_1
+  vcvtph2ps ymm6, xmmword ptr [r12 + -32]                // zero_0
+  vcvtph2ps ymm7, xmmword ptr [r12 + -16]                // zero_1
   mov r13, 8
   mov r14, qword ptr [rdi + 8*19]                        // rhs_prefetch
   test r13, r13
@@ -274,13 +270,11 @@ L(k):
   {vex} vpdpbusd ymm9, ymm12, ymm11                      // acc_0_1
   vcvtdq2ps ymm8, ymm8                                   // real
   vcvtdq2ps ymm9, ymm9                                   // real
-  vmovq xmm10, qword ptr [r12 + 320]                     // scale
-  vpmovsxbd ymm10, xmm10                                 // scale_0
+  vpmovsxbd ymm10, qword ptr [r12 + 320]                 // scale_0
   vcvtdq2ps ymm10, ymm10                                 // scale_0
   vmulps ymm10, ymm10, ymm4                              // scale_0
   vmulps ymm8, ymm8, ymm10                               // real
-  vmovq xmm11, qword ptr [r12 + 328]                     // scale
-  vpmovsxbd ymm11, xmm11                                 // scale_1
+  vpmovsxbd ymm11, qword ptr [r12 + 328]                 // scale_1
   vcvtdq2ps ymm11, ymm11                                 // scale_1
   vmulps ymm11, ymm11, ymm5                              // scale_1
   vmulps ymm9, ymm9, ymm11                               // real
@@ -289,12 +283,10 @@ L(k):
   vpbroadcastd ymm12, xmm12
   vmulps ymm10, ymm10, ymm12                             // half
   vmulps ymm11, ymm11, ymm12                             // half
-  vmovq xmm12, qword ptr [r12 + 336]                     // scale
-  vpmovsxbd ymm12, xmm12                                 // minimum_0
+  vpmovsxbd ymm12, qword ptr [r12 + 336]                 // minimum_0
   vcvtdq2ps ymm12, ymm12                                 // minimum_0
   vfmadd231ps ymm10, ymm12, ymm6                         // middle
-  vmovq xmm12, qword ptr [r12 + 344]                     // scale
-  vpmovsxbd ymm12, xmm12                                 // minimum_1
+  vpmovsxbd ymm12, qword ptr [r12 + 344]                 // minimum_1
   vcvtdq2ps ymm12, ymm12                                 // minimum_1
   vfmadd231ps ymm11, ymm12, ymm7                         // middle
   lea r12, [r12 + 352]

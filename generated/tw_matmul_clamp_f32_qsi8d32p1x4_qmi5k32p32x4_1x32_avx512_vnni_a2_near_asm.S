@@ -139,14 +139,10 @@ L(m):
   jz L(block_done)
 L(block):
   lea r12, [r12 + 128]
-  vmovdqu32 ymm4, ymmword ptr [r12 + -128]               // scale
-  vcvtph2ps zmm4, ymm4                                   // zero_0
-  vmovdqu32 ymm5, ymmword ptr [r12 + -96]                // scale
-  vcvtph2ps zmm5, ymm5                                   // zero_1
-  vmovdqu32 ymm6, ymmword ptr [r12 + -64]                // scale
-  vcvtph2ps zmm6, ymm6                                   // zero_0
-  vmovdqu32 ymm7, ymmword ptr [r12 + -32]                // scale
-  vcvtph2ps zmm7, ymm7                                   // zero_1
+  vcvtph2ps zmm4, ymmword ptr [r12 + -128]               // zero_0
+  vcvtph2ps zmm5, ymmword ptr [r12 + -96]                // zero_1
+  vcvtph2ps zmm6, ymmword ptr [r12 + -64]                // zero_0
+  vcvtph2ps zmm7, ymmword ptr [r12 + -32]                // zero_1
   mov r13, 8
   mov r14, qword ptr [rdi + 8*19]                        // rhs_prefetch
   mov r15, 3238002688                                    // number
@@ -265,19 +261,15 @@ L(k):
   vpbroadcastd zmm14, dword ptr [rbp + 28]               // a_0
   vpdpbusd zmm11, zmm13, zmm14                           // acc_0_0
   vpdpbusd zmm12, zmm15, zmm14                           // acc_0_1
-  vmovdqu32 xmm13, xmmword ptr [r12 + 640]               // scale
-  vpmovsxbd zmm13, xmm13                                 // scale_0
+  vpmovsxbd zmm13, xmmword ptr [r12 + 640]               // scale_0
   vcvtdq2ps zmm13, zmm13                                 // scale_0
-  vmovdqu32 xmm14, xmmword ptr [r12 + 656]               // scale
-  vpmovsxbd zmm14, xmm14                                 // scale_1
+  vpmovsxbd zmm14, xmmword ptr [r12 + 656]               // scale_1
   vcvtdq2ps zmm14, zmm14                                 // scale_1
   vmulps zmm13, zmm13, zmm4                              // scale_0
   vmulps zmm14, zmm14, zmm5                              // scale_1
-  vmovdqu32 xmm15, xmmword ptr [r12 + 672]               // scale
-  vpmovsxbd zmm15, xmm15                                 // minimum_0
+  vpmovsxbd zmm15, xmmword ptr [r12 + 672]               // minimum_0
   vcvtdq2ps zmm15, zmm15                                 // minimum_0
-  vmovdqu32 xmm16, xmmword ptr [r12 + 688]               // scale
-  vpmovsxbd zmm16, xmm16                                 // minimum_1
+  vpmovsxbd zmm16, xmmword ptr [r12 + 688]               // minimum_1
   vcvtdq2ps zmm16, zmm16                                 // minimum_1
   vmulps zmm17, zmm13, zmm8                              // half
   vfmadd231ps zmm17, zmm15, zmm6                         // middle

@@ -135,10 +135,8 @@ L(m):
   jz L(block_done)
 L(block):
   lea r12, [r12 + 32]
-  vmovdqu xmm4, xmmword ptr [r12 + -32]                  // scale
-  vcvtph2ps ymm4, xmm4                                   // zero_0
-  vmovdqu xmm5, xmmword ptr [r12 + -16]                  // scale
-  vcvtph2ps ymm5, xmm5                                   // zero_0
+  vcvtph2ps ymm4, xmmword ptr [r12 + -32]                // zero_0
+  vcvtph2ps ymm5, xmmword ptr [r12 + -16]                // zero_0
   mov r13, 8
   mov r14, qword ptr [rdi + 8*19]                        // rhs_prefetch
   mov r15, 3238002688                                    // number
@@ -222,12 +220,10 @@ L(k):
   vpaddw ymm8, ymm8, ymm9                                // acc_0_0
   vpmaddwd ymm8, ymm8, ymm2                              // wide
   vpaddd ymm7, ymm8, ymm7                                // sum_0_0
-  vmovq xmm8, qword ptr [r12 + 160]                      // scale
-  vpmovsxbd ymm8, xmm8                                   // scale_0
+  vpmovsxbd ymm8, qword ptr [r12 + 160]                  // scale_0
   vcvtdq2ps ymm8, ymm8                                   // scale_0
   vmulps ymm8, ymm8, ymm4                                // scale_0
-  vmovq xmm9, qword ptr [r12 + 168]                      // scale
-  vpmovsxbd ymm9, xmm9                                   // minimum_0
+  vpmovsxbd ymm9, qword ptr [r12 + 168]                  // minimum_0
   vcvtdq2ps ymm9, ymm9                                   // minimum_0
   vmulps ymm10, ymm8, ymm6                               // half
   vfmadd231ps ymm10, ymm9, ymm5                          // middle

@@ -255,12 +255,10 @@ L(k):
   vpaddd ymm6, ymm8, ymm6                                // sum_0_0
   vpmaddwd ymm8, ymm9, ymm2                              // wide
   vpaddd ymm7, ymm8, ymm7                                // sum_0_1
-  vmovq xmm8, qword ptr [r14 + 256]                      // scale
-  vpmovsxbd ymm8, xmm8                                   // scale_0
+  vpmovsxbd ymm8, qword ptr [r14 + 256]                  // scale_0
   vpslld ymm8, ymm8, 24                                  // scale_0
   vpsrld ymm8, ymm8, 1                                   // scale_0
-  vmovq xmm9, qword ptr [r14 + 264]                      // scale
-  vpmovsxbd ymm9, xmm9                                   // scale_1
+  vpmovsxbd ymm9, qword ptr [r14 + 264]                  // scale_1
   vpslld ymm9, ymm9, 24                                  // scale_1
   vpsrld ymm9, ymm9, 1                                   // scale_1
   vmulps ymm8, ymm8, ymm5                                // scale

@@ -226,12 +226,10 @@ L(k):
   vpbroadcastd ymm8, dword ptr [r13 + 28]                // a_0
   {vex} vpdpbusd ymm5, ymm7, ymm8                        // acc_0_0
   {vex} vpdpbusd ymm6, ymm9, ymm8                        // acc_0_1
-  vmovq xmm7, qword ptr [r14 + 256]                      // scale
-  vpmovsxbd ymm7, xmm7                                   // scale_0
+  vpmovsxbd ymm7, qword ptr [r14 + 256]                  // scale_0
   vpslld ymm7, ymm7, 24                                  // scale_0
   vpsrld ymm7, ymm7, 1                                   // scale_0
-  vmovq xmm8, qword ptr [r14 + 264]                      // scale
-  vpmovsxbd ymm8, xmm8                                   // scale_1
+  vpmovsxbd ymm8, qword ptr [r14 + 264]                  // scale_1
   vpslld ymm8, ymm8, 24                                  // scale_1
   vpsrld ymm8, ymm8, 1                                   // scale_1
   vmulps ymm7, ymm7, ymm4                                // scale

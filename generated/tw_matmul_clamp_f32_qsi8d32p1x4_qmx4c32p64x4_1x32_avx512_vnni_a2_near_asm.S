@@ -249,12 +249,10 @@ L(k):
   vpdpbusd zmm7, zmm9, zmm10                             // acc_0_0
   vpdpbusd zmm8, zmm11, zmm10                            // acc_0_1
   lea r15, [rbx + rbp]                                   // scales
-  vmovdqu32 xmm9, xmmword ptr [r15 + 1024]               // scale
-  vpmovsxbd zmm9, xmm9                                   // scale_0
+  vpmovsxbd zmm9, xmmword ptr [r15 + 1024]               // scale_0
   vpslld zmm9, zmm9, 24                                  // scale_0
   vpsrld zmm9, zmm9, 1                                   // scale_0
-  vmovdqu32 xmm10, xmmword ptr [r15 + 1040]              // scale
-  vpmovsxbd zmm10, xmm10                                 // scale_1
+  vpmovsxbd zmm10, xmmword ptr [r15 + 1040]              // scale_1
   vpslld zmm10, zmm10, 24                                // scale_1
   vpsrld zmm10, zmm10, 1                                 // scale_1
   vmulps zmm9, zmm9, zmm4                                // scale

@@ -318,10 +318,8 @@ L(k):
   vpaddd ymm5, ymm5, ymm7                                // acc_0_0
   vpmaddwd ymm7, ymm10, ymm8                             // product
   vpaddd ymm6, ymm6, ymm7                                // acc_0_1
-  vmovdqu xmm7, xmmword ptr [r14 + 256]                  // scale
-  vcvtph2ps ymm7, xmm7                                   // scale_0
-  vmovdqu xmm8, xmmword ptr [r14 + 272]                  // scale
-  vcvtph2ps ymm8, xmm8                                   // scale_1
+  vcvtph2ps ymm7, xmmword ptr [r14 + 256]                // scale_0
+  vcvtph2ps ymm8, xmmword ptr [r14 + 272]                // scale_1
   vcvtdq2ps ymm5, ymm5                                   // real
   vcvtdq2ps ymm6, ymm6                                   // real
   vpbroadcastd ymm9, dword ptr [r13 + 68]                // scale_row_0

@@ -220,10 +220,8 @@ L(k):
   vpbroadcastd ymm7, dword ptr [r13 + 28]                // a_0
   {vex} vpdpbusd ymm4, ymm6, ymm7                        // acc_0_0
   {vex} vpdpbusd ymm5, ymm8, ymm7                        // acc_0_1
-  vmovdqu xmm6, xmmword ptr [r14 + 256]                  // scale
-  vcvtph2ps ymm6, xmm6                                   // scale_0
-  vmovdqu xmm7, xmmword ptr [r14 + 272]                  // scale
-  vcvtph2ps ymm7, xmm7                                   // scale_1
+  vcvtph2ps ymm6, xmmword ptr [r14 + 256]                // scale_0
+  vcvtph2ps ymm7, xmmword ptr [r14 + 272]                // scale_1
   vcvtdq2ps ymm4, ymm4                                   // real
   vcvtdq2ps ymm5, ymm5                                   // real
   vpbroadcastd ymm8, dword ptr [r13 + 36]                // scale_row_0

@@ -227,10 +227,8 @@ L(k):
   vpbroadcastd zmm9, dword ptr [r13 + 28]                // a_0
   vpdpbusd zmm6, zmm8, zmm9                              // acc_0_0
   vpdpbusd zmm7, zmm10, zmm9                             // acc_0_1
-  vmovdqu32 ymm8, ymmword ptr [r14 + 512]                // scale
-  vcvtph2ps zmm8, ymm8                                   // scale_0
-  vmovdqu32 ymm9, ymmword ptr [r14 + 544]                // scale
-  vcvtph2ps zmm9, ymm9                                   // scale_1
+  vcvtph2ps zmm8, ymmword ptr [r14 + 512]                // scale_0
+  vcvtph2ps zmm9, ymmword ptr [r14 + 544]                // scale_1
   vpaddd zmm4, zmm4, zmm6                                // sum_0
   vpaddd zmm5, zmm5, zmm7                                // sum_1
   vcvtdq2ps zmm4, zmm4                                   // real

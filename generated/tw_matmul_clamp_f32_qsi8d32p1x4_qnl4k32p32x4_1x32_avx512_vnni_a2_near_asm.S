@@ -145,10 +145,8 @@ L(m):
   jz L(block_done)
 L(block):
   lea r12, [r12 + 64]
-  vmovdqu32 ymm4, ymmword ptr [r12 + -64]                // scale
-  vcvtph2ps zmm4, ymm4                                   // zero_0
-  vmovdqu32 ymm5, ymmword ptr [r12 + -32]                // scale
-  vcvtph2ps zmm5, ymm5                                   // zero_1
+  vcvtph2ps zmm4, ymmword ptr [r12 + -64]                // zero_0
+  vcvtph2ps zmm5, ymmword ptr [r12 + -32]                // zero_1
   mov r13, 8
   mov r14, qword ptr [rdi + 8*19]                        // rhs_prefetch
   test r13, r13
@@ -241,11 +239,9 @@ L(k):
   vpbroadcastd zmm11, dword ptr [rbp + 28]               // a_0
   vpdpbusd zmm8, zmm10, zmm11                            // acc_0_0
   vpdpbusd zmm9, zmm12, zmm11                            // acc_0_1
-  vmovdqu32 xmm10, xmmword ptr [r12 + 512]               // scale
-  vpmovsxbd zmm10, xmm10                                 // scale_0
+  vpmovsxbd zmm10, xmmword ptr [r12 + 512]               // scale_0
   vcvtdq2ps zmm10, zmm10                                 // scale_0
-  vmovdqu32 xmm11, xmmword ptr [r12 + 528]               // scale
-  vpmovsxbd zmm11, xmm11                                 // scale_1
+  vpmovsxbd zmm11, xmmword ptr [r12 + 528]               // scale_1
   vcvtdq2ps zmm11, zmm11                                 // scale_1
   vmulps zmm10, zmm10, zmm4                              // scale_0
   vmulps zmm11, zmm11, zmm5                              // scale_1

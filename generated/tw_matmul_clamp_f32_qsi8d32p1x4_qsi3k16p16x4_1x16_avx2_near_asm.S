@@ -142,10 +142,8 @@ L(m):
   jz L(block_done)
 L(block):
   lea r12, [r12 + 32]
-  vmovdqu xmm5, xmmword ptr [r12 + -32]                  // scale
-  vcvtph2ps ymm5, xmm5                                   // zero_0
-  vmovdqu xmm6, xmmword ptr [r12 + -16]                  // scale
-  vcvtph2ps ymm6, xmm6                                   // zero_1
+  vcvtph2ps ymm5, xmmword ptr [r12 + -32]                // zero_0
+  vcvtph2ps ymm6, xmmword ptr [r12 + -16]                // zero_1
   mov r13, 16
   mov r14, qword ptr [rdi + 8*19]                        // rhs_prefetch
   test r13, r13
@@ -220,11 +218,9 @@ L(k):
   vpmaddwd ymm8, ymm8, ymm2                              // wide
   vpbroadcastd ymm9, dword ptr [rbp + 16]                // sum
   vpaddd ymm8, ymm8, ymm9                                // sum_0_1
-  vmovq xmm9, qword ptr [r12 + 96]                       // scale
-  vpmovsxbd ymm9, xmm9                                   // scale_0
+  vpmovsxbd ymm9, qword ptr [r12 + 96]                   // scale_0
   vcvtdq2ps ymm9, ymm9                                   // scale_0
-  vmovq xmm10, qword ptr [r12 + 104]                     // scale
-  vpmovsxbd ymm10, xmm10                                 // scale_1
+  vpmovsxbd ymm10, qword ptr [r12 + 104]                 // scale_1
   vcvtdq2ps ymm10, ymm10                                 // scale_1
   vmulps ymm9, ymm9, ymm5                                // scale_0
   vmulps ymm10, ymm10, ymm6                              // scale_1

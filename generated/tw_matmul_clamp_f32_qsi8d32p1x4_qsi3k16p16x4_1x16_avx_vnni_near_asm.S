@@ -137,10 +137,8 @@ L(m):
   jz L(block_done)
 L(block):
   lea r12, [r12 + 32]
-  vmovdqu xmm4, xmmword ptr [r12 + -32]                  // scale
-  vcvtph2ps ymm4, xmm4                                   // zero_0
-  vmovdqu xmm5, xmmword ptr [r12 + -16]                  // scale
-  vcvtph2ps ymm5, xmm5                                   // zero_1
+  vcvtph2ps ymm4, xmmword ptr [r12 + -32]                // zero_0
+  vcvtph2ps ymm5, xmmword ptr [r12 + -16]                // zero_1
   mov r13, 16
   mov r14, qword ptr [rdi + 8*19]                        // rhs_prefetch
   test r13, r13
@@ -205,16 +203,14 @@ L(k):
   vcvtdq2ps ymm6, ymm12                                  // real
   vpbroadcastd ymm8, dword ptr [rbp + 20]                // scale_row_0
   vmulps ymm6, ymm6, ymm8                                // real
-  vmovq xmm8, qword ptr [r12 + 96]                       // scale
-  vpmovsxbd ymm8, xmm8                                   // scale_0
+  vpmovsxbd ymm8, qword ptr [r12 + 96]                   // scale_0
   vcvtdq2ps ymm8, ymm8                                   // scale_0
   vmulps ymm8, ymm8, ymm4                                // scale_0
   vfmadd231ps ymm2, ymm6, ymm8                           // f_0
   vcvtdq2ps ymm6, ymm7                                   // real
   vpbroadcastd ymm7, dword ptr [rbp + 20]                // scale_row_0
   vmulps ymm6, ymm6, ymm7                                // real
-  vmovq xmm7, qword ptr [r12 + 104]                      // scale
-  vpmovsxbd ymm7, xmm7                                   // scale_1
+  vpmovsxbd ymm7, qword ptr [r12 + 104]                  // scale_1
   vcvtdq2ps ymm7, ymm7                                   // scale_1
   vmulps ymm7, ymm7, ymm5                                // scale_1
   vfmadd231ps ymm3, ymm6, ymm7                           // f_1

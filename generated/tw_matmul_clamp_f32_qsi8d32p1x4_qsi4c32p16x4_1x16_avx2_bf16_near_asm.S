@@ -210,11 +210,9 @@ L(k):
   vpmaddwd ymm5, ymm5, ymm1                              // wide
   vpbroadcastd ymm6, dword ptr [r13 + 32]                // sum
   vpaddd ymm5, ymm5, ymm6                                // sum_0_1
-  vmovdqu xmm6, xmmword ptr [r14 + 256]                  // scale
-  vpmovzxwd ymm6, xmm6                                   // scale_0
+  vpmovzxwd ymm6, xmmword ptr [r14 + 256]                // scale_0
   vpslld ymm6, ymm6, 16
-  vmovdqu xmm7, xmmword ptr [r14 + 272]                  // scale
-  vpmovzxwd ymm7, xmm7                                   // scale_1
+  vpmovzxwd ymm7, xmmword ptr [r14 + 272]                // scale_1
   vpslld ymm7, ymm7, 16
   vcvtdq2ps ymm4, ymm4                                   // real
   vcvtdq2ps ymm5, ymm5                                   // real

@@ -310,10 +310,8 @@ L(k):
   sub r13, 1                                             // next k
   ja L(k)
 L(k_done):
-  vmovdqu xmm6, xmmword ptr [r12 + 0]                    // scale
-  vcvtph2ps ymm6, xmm6                                   // scale_0
-  vmovdqu xmm7, xmmword ptr [r12 + 16]                   // scale
-  vcvtph2ps ymm7, xmm7                                   // scale_1
+  vcvtph2ps ymm6, xmmword ptr [r12 + 0]                  // scale_0
+  vcvtph2ps ymm7, xmmword ptr [r12 + 16]                 // scale_1
   vcvtdq2ps ymm4, ymm4                                   // real
   vcvtdq2ps ymm5, ymm5                                   // real
   vpbroadcastd ymm8, dword ptr [rdx + 4]                 // scale_row_0

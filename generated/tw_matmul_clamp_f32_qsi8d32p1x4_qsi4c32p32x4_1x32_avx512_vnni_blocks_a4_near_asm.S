@@ -292,10 +292,8 @@ L(k):
   sub r13, 1                                             // next k
   ja L(k)
 L(k_done):
-  vmovdqu32 ymm11, ymmword ptr [r12 + 0]                 // scale
-  vcvtph2ps zmm11, ymm11                                 // scale_0
-  vmovdqu32 ymm12, ymmword ptr [r12 + 32]                // scale
-  vcvtph2ps zmm12, ymm12                                 // scale_1
+  vcvtph2ps zmm11, ymmword ptr [r12 + 0]                 // scale_0
+  vcvtph2ps zmm12, ymmword ptr [r12 + 32]                // scale_1
   vpaddd zmm3, zmm3, zmm7                                // sum_0
   vpaddd zmm4, zmm4, zmm8                                // sum_1
   vpaddd zmm5, zmm5, zmm9                                // sum_2

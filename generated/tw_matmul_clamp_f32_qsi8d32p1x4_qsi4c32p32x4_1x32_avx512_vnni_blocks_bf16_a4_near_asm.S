@@ -292,11 +292,9 @@ L(k):
   sub r13, 1                                             // next k
   ja L(k)
 L(k_done):
-  vmovdqu32 ymm11, ymmword ptr [r12 + 0]                 // scale
-  vpmovzxwd zmm11, ymm11                                 // scale_0
+  vpmovzxwd zmm11, ymmword ptr [r12 + 0]                 // scale_0
   vpslld zmm11, zmm11, 16
-  vmovdqu32 ymm12, ymmword ptr [r12 + 32]                // scale
-  vpmovzxwd zmm12, ymm12                                 // scale_1
+  vpmovzxwd zmm12, ymmword ptr [r12 + 32]                // scale_1
   vpslld zmm12, zmm12, 16
   vpaddd zmm3, zmm3, zmm7                                // sum_0
   vpaddd zmm4, zmm4, zmm8                                // sum_1

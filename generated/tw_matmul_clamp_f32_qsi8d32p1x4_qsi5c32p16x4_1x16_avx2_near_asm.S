@@ -279,10 +279,8 @@ L(k):
   vpaddd ymm5, ymm7, ymm5                                // sum_0_0
   vpmaddwd ymm7, ymm8, ymm2                              // wide
   vpaddd ymm6, ymm7, ymm6                                // sum_0_1
-  vmovdqu xmm7, xmmword ptr [r14 + 320]                  // scale
-  vcvtph2ps ymm7, xmm7                                   // scale_0
-  vmovdqu xmm8, xmmword ptr [r14 + 336]                  // scale
-  vcvtph2ps ymm8, xmm8                                   // scale_1
+  vcvtph2ps ymm7, xmmword ptr [r14 + 320]                // scale_0
+  vcvtph2ps ymm8, xmmword ptr [r14 + 336]                // scale_1
   vcvtdq2ps ymm5, ymm5                                   // real
   vcvtdq2ps ymm6, ymm6                                   // real
   vpbroadcastd ymm9, dword ptr [r13 + 36]                // scale_row_0

@@ -135,10 +135,8 @@ L(m):
   jz L(block_done)
 L(block):
   lea r12, [r12 + 32]
-  vmovdqu xmm4, xmmword ptr [r12 + -32]                  // scale
-  vcvtph2ps ymm4, xmm4                                   // zero_0
-  vmovdqu xmm5, xmmword ptr [r12 + -16]                  // scale
-  vcvtph2ps ymm5, xmm5                                   // zero_1
+  vcvtph2ps ymm4, xmmword ptr [r12 + -32]                // zero_0
+  vcvtph2ps ymm5, xmmword ptr [r12 + -16]                // zero_1
   mov r13, 16
   mov r14, qword ptr [rdi + 8*19]                        // rhs_prefetch
   test r13, r13
@@ -206,11 +204,9 @@ L(k):
   vpbroadcastd ymm9, dword ptr [rbp + 12]                // a_0
   {vex} vpdpbusd ymm6, ymm8, ymm9                        // acc_0_0
   {vex} vpdpbusd ymm7, ymm10, ymm9                       // acc_0_1
-  vmovq xmm8, qword ptr [r12 + 192]                      // scale
-  vpmovsxbd ymm8, xmm8                                   // scale_0
+  vpmovsxbd ymm8, qword ptr [r12 + 192]                  // scale_0
   vcvtdq2ps ymm8, ymm8                                   // scale_0
-  vmovq xmm9, qword ptr [r12 + 200]                      // scale
-  vpmovsxbd ymm9, xmm9                                   // scale_1
+  vpmovsxbd ymm9, qword ptr [r12 + 200]                  // scale_1
   vcvtdq2ps ymm9, ymm9                                   // scale_1
   vmulps ymm8, ymm8, ymm4                                // scale_0
   vmulps ymm9, ymm9, ymm5                                // scale_1

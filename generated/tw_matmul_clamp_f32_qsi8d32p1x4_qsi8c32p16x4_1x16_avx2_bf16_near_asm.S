@@ -263,11 +263,9 @@ L(k):
   vpaddd ymm3, ymm3, ymm5                                // acc_0_0
   vpmaddwd ymm5, ymm7, ymm6                              // product
   vpaddd ymm4, ymm4, ymm5                                // acc_0_1
-  vmovdqu xmm5, xmmword ptr [r14 + 512]                  // scale
-  vpmovzxwd ymm5, xmm5                                   // scale_0
+  vpmovzxwd ymm5, xmmword ptr [r14 + 512]                // scale_0
   vpslld ymm5, ymm5, 16
-  vmovdqu xmm6, xmmword ptr [r14 + 528]                  // scale
-  vpmovzxwd ymm6, xmm6                                   // scale_1
+  vpmovzxwd ymm6, xmmword ptr [r14 + 528]                // scale_1
   vpslld ymm6, ymm6, 16
   vcvtdq2ps ymm3, ymm3                                   // real
   vcvtdq2ps ymm4, ymm4                                   // real

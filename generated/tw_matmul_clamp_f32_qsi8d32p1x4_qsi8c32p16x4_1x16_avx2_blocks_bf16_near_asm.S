@@ -419,11 +419,9 @@ L(k):
   sub r13, 1                                             // next k
   ja L(k)
 L(k_done):
-  vmovdqu xmm5, xmmword ptr [r12 + 0]                    // scale
-  vpmovzxwd ymm5, xmm5                                   // scale_0
+  vpmovzxwd ymm5, xmmword ptr [r12 + 0]                  // scale_0
   vpslld ymm5, ymm5, 16
-  vmovdqu xmm6, xmmword ptr [r12 + 16]                   // scale
-  vpmovzxwd ymm6, xmm6                                   // scale_1
+  vpmovzxwd ymm6, xmmword ptr [r12 + 16]                 // scale_1
   vpslld ymm6, ymm6, 16
   vcvtdq2ps ymm3, ymm3                                   // real
   vcvtdq2ps ymm4, ymm4                                   // real

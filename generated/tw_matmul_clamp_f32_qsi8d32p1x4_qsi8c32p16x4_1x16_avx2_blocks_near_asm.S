@@ -419,10 +419,8 @@ L(k):
   sub r13, 1                                             // next k
   ja L(k)
 L(k_done):
-  vmovdqu xmm5, xmmword ptr [r12 + 0]                    // scale
-  vcvtph2ps ymm5, xmm5                                   // scale_0
-  vmovdqu xmm6, xmmword ptr [r12 + 16]                   // scale
-  vcvtph2ps ymm6, xmm6                                   // scale_1
+  vcvtph2ps ymm5, xmmword ptr [r12 + 0]                  // scale_0
+  vcvtph2ps ymm6, xmmword ptr [r12 + 16]                 // scale_1
   vcvtdq2ps ymm3, ymm3                                   // real
   vcvtdq2ps ymm4, ymm4                                   // real
   vpbroadcastd ymm7, dword ptr [rdx + 4]                 // scale_row_0

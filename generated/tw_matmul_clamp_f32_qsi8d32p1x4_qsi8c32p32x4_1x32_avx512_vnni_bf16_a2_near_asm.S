@@ -181,11 +181,9 @@ L(k):
   vpbroadcastd zmm8, dword ptr [r13 + 28]                // a_0
   vpdpbusd zmm4, zmm6, zmm8                              // acc_0_0
   vpdpbusd zmm5, zmm7, zmm8                              // acc_0_1
-  vmovdqu32 ymm6, ymmword ptr [r14 + 1024]               // scale
-  vpmovzxwd zmm6, ymm6                                   // scale_0
+  vpmovzxwd zmm6, ymmword ptr [r14 + 1024]               // scale_0
   vpslld zmm6, zmm6, 16
-  vmovdqu32 ymm7, ymmword ptr [r14 + 1056]               // scale
-  vpmovzxwd zmm7, ymm7                                   // scale_1
+  vpmovzxwd zmm7, ymmword ptr [r14 + 1056]               // scale_1
   vpslld zmm7, zmm7, 16
   vpaddd zmm2, zmm2, zmm4                                // sum_0
   vpaddd zmm3, zmm3, zmm5                                // sum_1

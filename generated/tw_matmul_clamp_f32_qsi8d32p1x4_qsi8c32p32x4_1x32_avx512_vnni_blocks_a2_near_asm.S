@@ -255,10 +255,8 @@ L(k):
   sub r13, 1                                             // next k
   ja L(k)
 L(k_done):
-  vmovdqu32 ymm6, ymmword ptr [r12 + 0]                  // scale
-  vcvtph2ps zmm6, ymm6                                   // scale_0
-  vmovdqu32 ymm7, ymmword ptr [r12 + 32]                 // scale
-  vcvtph2ps zmm7, ymm7                                   // scale_1
+  vcvtph2ps zmm6, ymmword ptr [r12 + 0]                  // scale_0
+  vcvtph2ps zmm7, ymmword ptr [r12 + 32]                 // scale_1
   vpaddd zmm2, zmm2, zmm4                                // sum_0
   vpaddd zmm3, zmm3, zmm5                                // sum_1
   vcvtdq2ps zmm2, zmm2                                   // real

@@ -255,11 +255,9 @@ L(k):
   sub r13, 1                                             // next k
   ja L(k)
 L(k_done):
-  vmovdqu32 ymm6, ymmword ptr [r12 + 0]                  // scale
-  vpmovzxwd zmm6, ymm6                                   // scale_0
+  vpmovzxwd zmm6, ymmword ptr [r12 + 0]                  // scale_0
   vpslld zmm6, zmm6, 16
-  vmovdqu32 ymm7, ymmword ptr [r12 + 32]                 // scale
-  vpmovzxwd zmm7, ymm7                                   // scale_1
+  vpmovzxwd zmm7, ymmword ptr [r12 + 32]                 // scale_1
   vpslld zmm7, zmm7, 16
   vpaddd zmm2, zmm2, zmm4                                // sum_0
   vpaddd zmm3, zmm3, zmm5                                // sum_1

@@ -267,10 +267,8 @@ L(k):
   {vex} vpdpbusd ymm7, ymm10, ymm11                      // acc_1_1
   vcvtdq2ps ymm5, ymm5                                   // real
   vcvtdq2ps ymm6, ymm9                                   // real
-  vmovdqu xmm9, xmmword ptr [r13 + 160]                  // scale
-  vcvtph2ps ymm9, xmm9                                   // zero_0
-  vmovdqu xmm10, xmmword ptr [r13 + 176]                 // scale
-  vcvtph2ps ymm10, xmm10                                 // zero_1
+  vcvtph2ps ymm9, xmmword ptr [r13 + 160]                // zero_0
+  vcvtph2ps ymm10, xmmword ptr [r13 + 176]               // zero_1
   vpbroadcastd ymm11, dword ptr [r12 + 64]               // sum_of_codes
   vpsrad ymm11, ymm11, 1                                 // sum_of_codes
   vcvtdq2ps ymm11, ymm11                                 // sum_of_codes
@@ -287,16 +285,14 @@ L(k):
   vmulps ymm5, ymm5, ymm9                                // real
   vpbroadcastd ymm9, dword ptr [r12 + 76]                // scale_row_1
   vmulps ymm8, ymm8, ymm9                                // real
-  vmovdqu xmm9, xmmword ptr [r13 + 128]                  // scale
-  vcvtph2ps ymm9, xmm9                                   // scale_0
+  vcvtph2ps ymm9, xmmword ptr [r13 + 128]                // scale_0
   vfmadd231ps ymm1, ymm5, ymm9                           // f_0
   vfmadd231ps ymm3, ymm8, ymm9                           // f_2
   vpbroadcastd ymm5, dword ptr [r12 + 72]                // scale_row_0
   vmulps ymm5, ymm6, ymm5                                // real
   vpbroadcastd ymm6, dword ptr [r12 + 76]                // scale_row_1
   vmulps ymm6, ymm7, ymm6                                // real
-  vmovdqu xmm7, xmmword ptr [r13 + 144]                  // scale
-  vcvtph2ps ymm7, xmm7                                   // scale_1
+  vcvtph2ps ymm7, xmmword ptr [r13 + 144]                // scale_1
   vfmadd231ps ymm2, ymm5, ymm7                           // f_1
   vfmadd231ps ymm4, ymm6, ymm7                           // f_3
   prefetcht1 byte ptr [r11 + 0]                          // ahead

@@ -313,21 +313,17 @@ L(k):
   vpmaddwd ymm7, ymm7, ymm1                              // wide
   vpbroadcastd ymm10, dword ptr [r12 + 68]               // sum
   vpaddd ymm7, ymm7, ymm10                               // sum_1_1
-  vmovdqu xmm10, xmmword ptr [r13 + 256]                 // scale
-  vpmovzxwd ymm10, xmm10                                 // scale_0
+  vpmovzxwd ymm10, xmmword ptr [r13 + 256]               // scale_0
   vpslld ymm10, ymm10, 16
-  vmovdqu xmm11, xmmword ptr [r13 + 272]                 // scale
-  vpmovzxwd ymm11, xmm11                                 // scale_1
+  vpmovzxwd ymm11, xmmword ptr [r13 + 272]               // scale_1
   vpslld ymm11, ymm11, 16
   vcvtdq2ps ymm8, ymm8                                   // real
   vcvtdq2ps ymm9, ymm9                                   // real
   vcvtdq2ps ymm6, ymm6                                   // real
   vcvtdq2ps ymm7, ymm7                                   // real
-  vmovdqu xmm12, xmmword ptr [r13 + 288]                 // scale
-  vpmovzxwd ymm12, xmm12                                 // zero_0
+  vpmovzxwd ymm12, xmmword ptr [r13 + 288]               // zero_0
   vpslld ymm12, ymm12, 16
-  vmovdqu xmm13, xmmword ptr [r13 + 304]                 // scale
-  vpmovzxwd ymm13, xmm13                                 // zero_1
+  vpmovzxwd ymm13, xmmword ptr [r13 + 304]               // zero_1
   vpslld ymm13, ymm13, 16
   vpbroadcastd ymm14, dword ptr [r12 + 64]               // sum_of_codes
   vpsrad ymm14, ymm14, 3                                 // sum_of_codes

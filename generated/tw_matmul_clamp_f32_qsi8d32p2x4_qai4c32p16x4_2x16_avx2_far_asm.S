@@ -313,18 +313,14 @@ L(k):
   vpmaddwd ymm7, ymm7, ymm1                              // wide
   vpbroadcastd ymm10, dword ptr [r12 + 68]               // sum
   vpaddd ymm7, ymm7, ymm10                               // sum_1_1
-  vmovdqu xmm10, xmmword ptr [r13 + 256]                 // scale
-  vcvtph2ps ymm10, xmm10                                 // scale_0
-  vmovdqu xmm11, xmmword ptr [r13 + 272]                 // scale
-  vcvtph2ps ymm11, xmm11                                 // scale_1
+  vcvtph2ps ymm10, xmmword ptr [r13 + 256]               // scale_0
+  vcvtph2ps ymm11, xmmword ptr [r13 + 272]               // scale_1
   vcvtdq2ps ymm8, ymm8                                   // real
   vcvtdq2ps ymm9, ymm9                                   // real
   vcvtdq2ps ymm6, ymm6                                   // real
   vcvtdq2ps ymm7, ymm7                                   // real
-  vmovdqu xmm12, xmmword ptr [r13 + 288]                 // scale
-  vcvtph2ps ymm12, xmm12                                 // zero_0
-  vmovdqu xmm13, xmmword ptr [r13 + 304]                 // scale
-  vcvtph2ps ymm13, xmm13                                 // zero_1
+  vcvtph2ps ymm12, xmmword ptr [r13 + 288]               // zero_0
+  vcvtph2ps ymm13, xmmword ptr [r13 + 304]               // zero_1
   vpbroadcastd ymm14, dword ptr [r12 + 64]               // sum_of_codes
   vpsrad ymm14, ymm14, 3                                 // sum_of_codes
   vcvtdq2ps ymm14, ymm14                                 // sum_of_codes

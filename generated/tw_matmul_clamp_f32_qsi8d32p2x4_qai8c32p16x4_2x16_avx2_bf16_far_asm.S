@@ -404,21 +404,17 @@ L(k):
   vpaddd ymm7, ymm7, ymm9                                // acc_1_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_1_1
-  vmovdqu xmm9, xmmword ptr [r13 + 512]                  // scale
-  vpmovzxwd ymm9, xmm9                                   // scale_0
+  vpmovzxwd ymm9, xmmword ptr [r13 + 512]                // scale_0
   vpslld ymm9, ymm9, 16
-  vmovdqu xmm10, xmmword ptr [r13 + 528]                 // scale
-  vpmovzxwd ymm10, xmm10                                 // scale_1
+  vpmovzxwd ymm10, xmmword ptr [r13 + 528]               // scale_1
   vpslld ymm10, ymm10, 16
   vcvtdq2ps ymm5, ymm5                                   // real
   vcvtdq2ps ymm6, ymm6                                   // real
   vcvtdq2ps ymm7, ymm7                                   // real
   vcvtdq2ps ymm8, ymm8                                   // real
-  vmovdqu xmm11, xmmword ptr [r13 + 544]                 // scale
-  vpmovzxwd ymm11, xmm11                                 // zero_0
+  vpmovzxwd ymm11, xmmword ptr [r13 + 544]               // zero_0
   vpslld ymm11, ymm11, 16
-  vmovdqu xmm12, xmmword ptr [r13 + 560]                 // scale
-  vpmovzxwd ymm12, xmm12                                 // zero_1
+  vpmovzxwd ymm12, xmmword ptr [r13 + 560]               // zero_1
   vpslld ymm12, ymm12, 16
   vpbroadcastd ymm13, dword ptr [r12 + 128]              // sum_of_codes
   vpsrad ymm13, ymm13, 7                                 // sum_of_codes

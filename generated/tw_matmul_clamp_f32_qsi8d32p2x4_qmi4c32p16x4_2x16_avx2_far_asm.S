@@ -318,12 +318,10 @@ L(k):
   vpbroadcastd ymm10, dword ptr [r12 + 68]               // sum
   vpaddd ymm7, ymm7, ymm10                               // sum_1_1
   vcvtdq2ps ymm7, ymm7                                   // real
-  vmovdqu xmm10, xmmword ptr [r13 + 256]                 // scale
-  vcvtph2ps ymm10, xmm10                                 // scale_0
+  vcvtph2ps ymm10, xmmword ptr [r13 + 256]               // scale_0
   vmulps ymm8, ymm8, ymm10                               // real
   vmulps ymm6, ymm6, ymm10                               // real
-  vmovdqu xmm11, xmmword ptr [r13 + 272]                 // scale
-  vcvtph2ps ymm11, xmm11                                 // scale_1
+  vcvtph2ps ymm11, xmmword ptr [r13 + 272]               // scale_1
   vmulps ymm9, ymm9, ymm11                               // real
   vmulps ymm7, ymm7, ymm11                               // real
   mov r14, 3238002688
@@ -331,11 +329,9 @@ L(k):
   vpbroadcastd ymm12, xmm12
   vmulps ymm10, ymm10, ymm12                             // half
   vmulps ymm11, ymm11, ymm12                             // half
-  vmovdqu xmm12, xmmword ptr [r13 + 288]                 // scale
-  vcvtph2ps ymm12, xmm12                                 // minimum_0
+  vcvtph2ps ymm12, xmmword ptr [r13 + 288]               // minimum_0
   vsubps ymm10, ymm10, ymm12                             // middle
-  vmovdqu xmm12, xmmword ptr [r13 + 304]                 // scale
-  vcvtph2ps ymm12, xmm12                                 // minimum_1
+  vcvtph2ps ymm12, xmmword ptr [r13 + 304]               // minimum_1
   vsubps ymm11, ymm11, ymm12                             // middle
   lea r13, [r13 + 320]
   vpbroadcastd ymm12, dword ptr [r12 + 64]               // sum_of_codes

@@ -303,10 +303,8 @@ L(k):
   vcvtdq2ps ymm6, ymm6                                   // real
   lea r15, [rbp + r12]                                   // scales
   lea rbp, [rbp + 384]
-  vmovdqu xmm8, xmmword ptr [r15 + 320]                  // scale
-  vcvtph2ps ymm8, xmm8                                   // scale_0
-  vmovdqu xmm9, xmmword ptr [r15 + 352]                  // scale
-  vcvtph2ps ymm9, xmm9                                   // minimum_0
+  vcvtph2ps ymm8, xmmword ptr [r15 + 320]                // scale_0
+  vcvtph2ps ymm9, xmmword ptr [r15 + 352]                // minimum_0
   vmulps ymm7, ymm7, ymm8                                // real
   vmulps ymm6, ymm6, ymm8                                // real
   vmulps ymm8, ymm8, ymm5                                // half

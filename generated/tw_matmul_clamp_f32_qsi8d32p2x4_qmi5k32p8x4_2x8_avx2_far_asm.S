@@ -223,10 +223,8 @@ L(m):
   jz L(block_done)
 L(block):
   lea r13, [r13 + 32]
-  vmovdqu xmm5, xmmword ptr [r13 + -32]                  // scale
-  vcvtph2ps ymm5, xmm5                                   // zero_0
-  vmovdqu xmm6, xmmword ptr [r13 + -16]                  // scale
-  vcvtph2ps ymm6, xmm6                                   // zero_0
+  vcvtph2ps ymm5, xmmword ptr [r13 + -32]                // zero_0
+  vcvtph2ps ymm6, xmmword ptr [r13 + -16]                // zero_0
   mov r14, 8
   mov r15, 3238002688                                    // number
   vmovd xmm7, r15d                                       // negated_half
@@ -335,12 +333,10 @@ L(k):
   vpaddd ymm9, ymm11, ymm9                               // sum_0_0
   vpmaddwd ymm10, ymm10, ymm2                            // wide
   vpaddd ymm8, ymm10, ymm8                               // sum_1_0
-  vmovq xmm10, qword ptr [r13 + 160]                     // scale
-  vpmovsxbd ymm10, xmm10                                 // scale_0
+  vpmovsxbd ymm10, qword ptr [r13 + 160]                 // scale_0
   vcvtdq2ps ymm10, ymm10                                 // scale_0
   vmulps ymm10, ymm10, ymm5                              // scale_0
-  vmovq xmm11, qword ptr [r13 + 168]                     // scale
-  vpmovsxbd ymm11, xmm11                                 // minimum_0
+  vpmovsxbd ymm11, qword ptr [r13 + 168]                 // minimum_0
   vcvtdq2ps ymm11, ymm11                                 // minimum_0
   vmulps ymm12, ymm10, ymm7                              // half
   vfmadd231ps ymm12, ymm11, ymm6                         // middle

@@ -289,8 +289,7 @@ L(k):
   vpmaddwd ymm8, ymm8, ymm2                              // wide
   vpaddd ymm6, ymm8, ymm6                                // sum_1_0
   lea r15, [rbp + r12]                                   // scales
-  vmovq xmm8, qword ptr [r15 + 256]                      // scale
-  vpmovsxbd ymm8, xmm8                                   // scale_0
+  vpmovsxbd ymm8, qword ptr [r15 + 256]                  // scale_0
   vpslld ymm8, ymm8, 24                                  // scale_0
   vpsrld ymm8, ymm8, 1                                   // scale_0
   vmulps ymm8, ymm8, ymm5                                // scale

@@ -342,8 +342,7 @@ L(k):
   vpmaddwd ymm7, ymm7, ymm8                              // product
   vpaddd ymm6, ymm6, ymm7                                // acc_1_0
   lea r15, [rbp + r12]                                   // scales
-  vmovdqu xmm7, xmmword ptr [r15 + 256]                  // scale
-  vcvtph2ps ymm7, xmm7                                   // scale_0
+  vcvtph2ps ymm7, xmmword ptr [r15 + 256]                // scale_0
   vcvtdq2ps ymm5, ymm5                                   // real
   vcvtdq2ps ymm6, ymm6                                   // real
   vpbroadcastd ymm8, dword ptr [r14 + 136]               // scale_row_0

@@ -243,8 +243,7 @@ L(m):
 L(block):
   lea r10, [r10 + 32]
   lea r14, [r10 + rbp]                                   // scales
-  vmovdqu xmm5, xmmword ptr [r14 + -32]                  // scale
-  vcvtph2ps ymm5, xmm5                                   // zero_0
+  vcvtph2ps ymm5, xmmword ptr [r14 + -32]                // zero_0
   mov r14, 8
   test r14, r14
   jz L(k_done)
@@ -394,8 +393,7 @@ L(k):
   vpmaddwd ymm8, ymm8, ymm9                              // product
   vpaddd ymm7, ymm7, ymm8                                // acc_1_0
   lea r15, [r10 + rbx]                                   // scales
-  vmovq xmm8, qword ptr [r15 + 256]                      // scale
-  vpmovsxbd ymm8, xmm8                                   // scale_0
+  vpmovsxbd ymm8, qword ptr [r15 + 256]                  // scale_0
   vcvtdq2ps ymm8, ymm8                                   // scale_0
   vmulps ymm8, ymm8, ymm5                                // scale_0
   vcvtdq2ps ymm6, ymm6                                   // real

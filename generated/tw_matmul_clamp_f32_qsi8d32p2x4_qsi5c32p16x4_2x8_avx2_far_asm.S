@@ -294,8 +294,7 @@ L(k):
   vpmaddwd ymm7, ymm7, ymm2                              // wide
   vpaddd ymm5, ymm7, ymm5                                // sum_1_0
   lea r15, [rbp + r12]                                   // scales
-  vmovdqu xmm7, xmmword ptr [r15 + 320]                  // scale
-  vcvtph2ps ymm7, xmm7                                   // scale_0
+  vcvtph2ps ymm7, xmmword ptr [r15 + 320]                // scale_0
   vcvtdq2ps ymm6, ymm6                                   // real
   vcvtdq2ps ymm5, ymm5                                   // real
   vpbroadcastd ymm8, dword ptr [r14 + 72]                // scale_row_0

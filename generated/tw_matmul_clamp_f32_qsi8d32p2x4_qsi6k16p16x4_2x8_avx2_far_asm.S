@@ -231,8 +231,7 @@ L(m):
 L(block):
   lea r10, [r10 + 32]
   lea r14, [r10 + rbp]                                   // scales
-  vmovdqu xmm5, xmmword ptr [r14 + -32]                  // scale
-  vcvtph2ps ymm5, xmm5                                   // zero_0
+  vcvtph2ps ymm5, xmmword ptr [r14 + -32]                // zero_0
   mov r14, 16
   test r14, r14
   jz L(k_done)
@@ -294,8 +293,7 @@ L(k):
   vpmaddwd ymm8, ymm8, ymm2                              // wide
   vpaddd ymm6, ymm8, ymm6                                // sum_1_0
   lea r15, [r10 + rbx]                                   // scales
-  vmovq xmm8, qword ptr [r15 + 192]                      // scale
-  vpmovsxbd ymm8, xmm8                                   // scale_0
+  vpmovsxbd ymm8, qword ptr [r15 + 192]                  // scale_0
   vcvtdq2ps ymm8, ymm8                                   // scale_0
   vmulps ymm8, ymm8, ymm5                                // scale_0
   vcvtdq2ps ymm7, ymm7                                   // real

@@ -674,11 +674,9 @@ L(k):
   sub r14, 1                                             // next k
   ja L(k)
 L(k_done):
-  vmovdqu xmm9, xmmword ptr [r13 + 0]                    // scale
-  vpmovzxwd ymm9, xmm9                                   // scale_0
+  vpmovzxwd ymm9, xmmword ptr [r13 + 0]                  // scale_0
   vpslld ymm9, ymm9, 16
-  vmovdqu xmm10, xmmword ptr [r13 + 16]                  // scale
-  vpmovzxwd ymm10, xmm10                                 // scale_1
+  vpmovzxwd ymm10, xmmword ptr [r13 + 16]                // scale_1
   vpslld ymm10, ymm10, 16
   vcvtdq2ps ymm5, ymm5                                   // real
   vcvtdq2ps ymm6, ymm6                                   // real

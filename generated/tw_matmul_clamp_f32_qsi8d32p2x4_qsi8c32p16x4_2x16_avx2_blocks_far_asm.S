@@ -674,10 +674,8 @@ L(k):
   sub r14, 1                                             // next k
   ja L(k)
 L(k_done):
-  vmovdqu xmm9, xmmword ptr [r13 + 0]                    // scale
-  vcvtph2ps ymm9, xmm9                                   // scale_0
-  vmovdqu xmm10, xmmword ptr [r13 + 16]                  // scale
-  vcvtph2ps ymm10, xmm10                                 // scale_1
+  vcvtph2ps ymm9, xmmword ptr [r13 + 0]                  // scale_0
+  vcvtph2ps ymm10, xmmword ptr [r13 + 16]                // scale_1
   vcvtdq2ps ymm5, ymm5                                   // real
   vcvtdq2ps ymm6, ymm6                                   // real
   vcvtdq2ps ymm7, ymm7                                   // real

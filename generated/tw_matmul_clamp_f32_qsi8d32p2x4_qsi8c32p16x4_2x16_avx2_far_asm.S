@@ -404,10 +404,8 @@ L(k):
   vpaddd ymm7, ymm7, ymm9                                // acc_1_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_1_1
-  vmovdqu xmm9, xmmword ptr [r13 + 512]                  // scale
-  vcvtph2ps ymm9, xmm9                                   // scale_0
-  vmovdqu xmm10, xmmword ptr [r13 + 528]                 // scale
-  vcvtph2ps ymm10, xmm10                                 // scale_1
+  vcvtph2ps ymm9, xmmword ptr [r13 + 512]                // scale_0
+  vcvtph2ps ymm10, xmmword ptr [r13 + 528]               // scale_1
   vcvtdq2ps ymm5, ymm5                                   // real
   vcvtdq2ps ymm6, ymm6                                   // real
   vcvtdq2ps ymm7, ymm7                                   // real

@@ -367,10 +367,8 @@ L(k):
   vpaddd zmm11, zmm11, zmm15                             // sum_7
   vcvtdq2ps zmm9, zmm9                                   // real
   vcvtdq2ps zmm10, zmm10                                 // real
-  vmovdqu32 ymm15, ymmword ptr [r12 + 320]               // scale
-  vcvtph2ps zmm15, ymm15                                 // zero_0
-  vmovdqu32 ymm18, ymmword ptr [r12 + 352]               // scale
-  vcvtph2ps zmm18, ymm18                                 // zero_1
+  vcvtph2ps zmm15, ymmword ptr [r12 + 320]               // zero_0
+  vcvtph2ps zmm18, ymmword ptr [r12 + 352]               // zero_1
   vpbroadcastd zmm19, dword ptr [rbp + 128]              // sum_of_codes
   vpsrad zmm19, zmm19, 1                                 // sum_of_codes
   vcvtdq2ps zmm19, zmm19                                 // sum_of_codes
@@ -401,8 +399,7 @@ L(k):
   vmulps zmm12, zmm12, dword ptr [rbp + 148]{1to16}      // real
   vmulps zmm14, zmm14, dword ptr [rbp + 152]{1to16}      // real
   vmulps zmm15, zmm17, dword ptr [rbp + 156]{1to16}      // real
-  vmovdqu32 ymm17, ymmword ptr [r12 + 256]               // scale
-  vcvtph2ps zmm17, ymm17                                 // scale_0
+  vcvtph2ps zmm17, ymmword ptr [r12 + 256]               // scale_0
   vfmadd231ps zmm1, zmm9, zmm17                          // f_0
   vfmadd231ps zmm3, zmm12, zmm17                         // f_2
   vfmadd231ps zmm5, zmm14, zmm17                         // f_4
@@ -411,8 +408,7 @@ L(k):
   vmulps zmm10, zmm13, dword ptr [rbp + 148]{1to16}      // real
   vmulps zmm12, zmm16, dword ptr [rbp + 152]{1to16}      // real
   vmulps zmm11, zmm11, dword ptr [rbp + 156]{1to16}      // real
-  vmovdqu32 ymm13, ymmword ptr [r12 + 288]               // scale
-  vcvtph2ps zmm13, ymm13                                 // scale_1
+  vcvtph2ps zmm13, ymmword ptr [r12 + 288]               // scale_1
   vfmadd231ps zmm2, zmm9, zmm13                          // f_1
   vfmadd231ps zmm4, zmm10, zmm13                         // f_3
   vfmadd231ps zmm6, zmm12, zmm13                         // f_5

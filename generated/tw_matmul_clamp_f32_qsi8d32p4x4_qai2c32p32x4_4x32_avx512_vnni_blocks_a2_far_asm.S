@@ -548,10 +548,8 @@ L(k):
   sub r14, 1                                             // next k
   ja L(k)
 L(k_done):
-  vmovdqu32 ymm25, ymmword ptr [r13 + 0]                 // scale
-  vcvtph2ps zmm25, ymm25                                 // scale_0
-  vmovdqu32 ymm26, ymmword ptr [r13 + 32]                // scale
-  vcvtph2ps zmm26, ymm26                                 // scale_1
+  vcvtph2ps zmm25, ymmword ptr [r13 + 0]                 // scale_0
+  vcvtph2ps zmm26, ymmword ptr [r13 + 32]                // scale_1
   vpaddd zmm9, zmm9, zmm17                               // sum_0
   vpaddd zmm10, zmm10, zmm18                             // sum_1
   vpaddd zmm11, zmm11, zmm19                             // sum_2
@@ -568,10 +566,8 @@ L(k_done):
   vcvtdq2ps zmm14, zmm14                                 // real
   vcvtdq2ps zmm15, zmm15                                 // real
   vcvtdq2ps zmm16, zmm16                                 // real
-  vmovdqu32 ymm17, ymmword ptr [r13 + 64]                // scale
-  vcvtph2ps zmm17, ymm17                                 // zero_0
-  vmovdqu32 ymm18, ymmword ptr [r13 + 96]                // scale
-  vcvtph2ps zmm18, ymm18                                 // zero_1
+  vcvtph2ps zmm17, ymmword ptr [r13 + 64]                // zero_0
+  vcvtph2ps zmm18, ymmword ptr [r13 + 96]                // zero_1
   vpbroadcastd zmm19, dword ptr [rdx + 0]                // sum_of_codes
   vpsrad zmm19, zmm19, 1                                 // sum_of_codes
   vcvtdq2ps zmm19, zmm19                                 // sum_of_codes

@@ -368,11 +368,9 @@ L(k):
   vpbroadcastd zmm26, dword ptr [rbp + 124]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu32 ymm25, ymmword ptr [r12 + 512]               // scale
-  vpmovzxwd zmm25, ymm25                                 // scale_0
+  vpmovzxwd zmm25, ymmword ptr [r12 + 512]               // scale_0
   vpslld zmm25, zmm25, 16
-  vmovdqu32 ymm26, ymmword ptr [r12 + 544]               // scale
-  vpmovzxwd zmm26, ymm26                                 // scale_1
+  vpmovzxwd zmm26, ymmword ptr [r12 + 544]               // scale_1
   vpslld zmm26, zmm26, 16
   vpaddd zmm9, zmm9, zmm17                               // sum_0
   vpaddd zmm10, zmm10, zmm18                             // sum_1
@@ -390,11 +388,9 @@ L(k):
   vcvtdq2ps zmm14, zmm14                                 // real
   vcvtdq2ps zmm15, zmm15                                 // real
   vcvtdq2ps zmm16, zmm16                                 // real
-  vmovdqu32 ymm17, ymmword ptr [r12 + 576]               // scale
-  vpmovzxwd zmm17, ymm17                                 // zero_0
+  vpmovzxwd zmm17, ymmword ptr [r12 + 576]               // zero_0
   vpslld zmm17, zmm17, 16
-  vmovdqu32 ymm18, ymmword ptr [r12 + 608]               // scale
-  vpmovzxwd zmm18, ymm18                                 // zero_1
+  vpmovzxwd zmm18, ymmword ptr [r12 + 608]               // zero_1
   vpslld zmm18, zmm18, 16
   vpbroadcastd zmm19, dword ptr [rbp + 128]              // sum_of_codes
   vpsrad zmm19, zmm19, 3                                 // sum_of_codes

@@ -538,11 +538,9 @@ L(k):
   sub r14, 1                                             // next k
   ja L(k)
 L(k_done):
-  vmovdqu32 ymm24, ymmword ptr [r13 + 0]                 // scale
-  vpmovzxwd zmm24, ymm24                                 // scale_0
+  vpmovzxwd zmm24, ymmword ptr [r13 + 0]                 // scale_0
   vpslld zmm24, zmm24, 16
-  vmovdqu32 ymm25, ymmword ptr [r13 + 32]                // scale
-  vpmovzxwd zmm25, ymm25                                 // scale_1
+  vpmovzxwd zmm25, ymmword ptr [r13 + 32]                // scale_1
   vpslld zmm25, zmm25, 16
   vpaddd zmm8, zmm8, zmm16                               // sum_0
   vpaddd zmm9, zmm9, zmm17                               // sum_1
@@ -560,11 +558,9 @@ L(k_done):
   vcvtdq2ps zmm13, zmm13                                 // real
   vcvtdq2ps zmm14, zmm14                                 // real
   vcvtdq2ps zmm15, zmm15                                 // real
-  vmovdqu32 ymm16, ymmword ptr [r13 + 64]                // scale
-  vpmovzxwd zmm16, ymm16                                 // zero_0
+  vpmovzxwd zmm16, ymmword ptr [r13 + 64]                // zero_0
   vpslld zmm16, zmm16, 16
-  vmovdqu32 ymm17, ymmword ptr [r13 + 96]                // scale
-  vpmovzxwd zmm17, ymm17                                 // zero_1
+  vpmovzxwd zmm17, ymmword ptr [r13 + 96]                // zero_1
   vpslld zmm17, zmm17, 16
   vpbroadcastd zmm18, dword ptr [rdx + 0]                // sum_of_codes
   vpsrad zmm18, zmm18, 7                                 // sum_of_codes

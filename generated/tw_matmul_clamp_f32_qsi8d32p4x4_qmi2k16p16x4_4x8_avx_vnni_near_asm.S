@@ -182,10 +182,8 @@ L(m):
 L(block):
   lea r10, [r10 + 64]
   lea r13, [r10 + rbx]                                   // scales
-  vmovdqu xmm5, xmmword ptr [r13 + -64]                  // scale
-  vcvtph2ps ymm5, xmm5                                   // zero_0
-  vmovdqu xmm6, xmmword ptr [r13 + -32]                  // scale
-  vcvtph2ps ymm6, xmm6                                   // zero_0
+  vcvtph2ps ymm5, xmmword ptr [r13 + -64]                // zero_0
+  vcvtph2ps ymm6, xmmword ptr [r13 + -32]                // zero_0
   mov r13, 16
   mov r14, qword ptr [rdi + 8*19]                        // rhs_prefetch
   test r13, r13
@@ -245,12 +243,10 @@ L(k):
   vcvtdq2ps ymm10, ymm10                                 // real
   lea r15, [r10 + r11]                                   // scales
   lea r10, [r10 + 96]
-  vmovq xmm11, qword ptr [r15 + 64]                      // scale
-  vpmovsxbd ymm11, xmm11                                 // scale_0
+  vpmovsxbd ymm11, qword ptr [r15 + 64]                  // scale_0
   vcvtdq2ps ymm11, ymm11                                 // scale_0
   vmulps ymm11, ymm11, ymm5                              // scale_0
-  vmovq xmm12, qword ptr [r15 + 80]                      // scale
-  vpmovsxbd ymm12, xmm12                                 // minimum_0
+  vpmovsxbd ymm12, qword ptr [r15 + 80]                  // minimum_0
   vcvtdq2ps ymm12, ymm12                                 // minimum_0
   vmulps ymm7, ymm7, ymm11                               // real
   vmulps ymm8, ymm8, ymm11                               // real

@@ -246,14 +246,10 @@ L(m):
   jz L(block_done)
 L(block):
   lea r13, [r13 + 128]
-  vmovdqu32 ymm9, ymmword ptr [r13 + -128]               // scale
-  vcvtph2ps zmm9, ymm9                                   // zero_0
-  vmovdqu32 ymm10, ymmword ptr [r13 + -96]               // scale
-  vcvtph2ps zmm10, ymm10                                 // zero_1
-  vmovdqu32 ymm11, ymmword ptr [r13 + -64]               // scale
-  vcvtph2ps zmm11, ymm11                                 // zero_0
-  vmovdqu32 ymm12, ymmword ptr [r13 + -32]               // scale
-  vcvtph2ps zmm12, ymm12                                 // zero_1
+  vcvtph2ps zmm9, ymmword ptr [r13 + -128]               // zero_0
+  vcvtph2ps zmm10, ymmword ptr [r13 + -96]               // zero_1
+  vcvtph2ps zmm11, ymmword ptr [r13 + -64]               // zero_0
+  vcvtph2ps zmm12, ymmword ptr [r13 + -32]               // zero_1
   mov r14, 16
   mov r15, 3221225472                                    // number
   vpbroadcastd zmm13, r15d                               // negated_half
@@ -333,12 +329,10 @@ L(k):
   vpbroadcastd zmm20, dword ptr [r12 + 60]               // a_3
   vpdpbusd zmm23, zmm15, zmm20                           // acc_3_0
   vpdpbusd zmm16, zmm19, zmm20                           // acc_3_1
-  vmovdqu32 xmm15, xmmword ptr [r13 + 128]               // scale
-  vpmovsxbd zmm15, xmm15                                 // scale_0
+  vpmovsxbd zmm15, xmmword ptr [r13 + 128]               // scale_0
   vcvtdq2ps zmm15, zmm15                                 // scale_0
   vmulps zmm15, zmm15, zmm9                              // scale_0
-  vmovdqu32 xmm19, xmmword ptr [r13 + 160]               // scale
-  vpmovsxbd zmm19, xmm19                                 // minimum_0
+  vpmovsxbd zmm19, xmmword ptr [r13 + 160]               // minimum_0
   vcvtdq2ps zmm19, zmm19                                 // minimum_0
   vmulps zmm20, zmm15, zmm13                             // half
   vfmadd231ps zmm20, zmm19, zmm11                        // middle
@@ -349,12 +343,10 @@ L(k):
   vmulps zmm14, zmm14, zmm15                             // real
   vfmadd231ps zmm14, zmm19, zmm20                        // real
   vfmadd231ps zmm1, zmm14, dword ptr [r12 + 80]{1to16}   // f_0
-  vmovdqu32 xmm14, xmmword ptr [r13 + 144]               // scale
-  vpmovsxbd zmm14, xmm14                                 // scale_1
+  vpmovsxbd zmm14, xmmword ptr [r13 + 144]               // scale_1
   vcvtdq2ps zmm14, zmm14                                 // scale_1
   vmulps zmm14, zmm14, zmm10                             // scale_1
-  vmovdqu32 xmm25, xmmword ptr [r13 + 176]               // scale
-  vpmovsxbd zmm25, xmm25                                 // minimum_1
+  vpmovsxbd zmm25, xmmword ptr [r13 + 176]               // minimum_1
   vcvtdq2ps zmm25, zmm25                                 // minimum_1
   vmulps zmm26, zmm14, zmm13                             // half
   vfmadd231ps zmm26, zmm25, zmm12                        // middle

@@ -268,10 +268,8 @@ L(k):
   vcvtdq2ps ymm9, ymm9                                   // real
   lea r15, [rbx + rbp]                                   // scales
   lea rbx, [rbx + 320]
-  vmovdqu xmm10, xmmword ptr [r15 + 256]                 // scale
-  vcvtph2ps ymm10, xmm10                                 // scale_0
-  vmovdqu xmm11, xmmword ptr [r15 + 288]                 // scale
-  vcvtph2ps ymm11, xmm11                                 // minimum_0
+  vcvtph2ps ymm10, xmmword ptr [r15 + 256]               // scale_0
+  vcvtph2ps ymm11, xmmword ptr [r15 + 288]               // minimum_0
   vmulps ymm6, ymm6, ymm10                               // real
   vmulps ymm7, ymm7, ymm10                               // real
   vmulps ymm8, ymm8, ymm10                               // real

@@ -387,25 +387,21 @@ L(k):
   vpaddd zmm17, zmm17, zmm25                             // sum_7
   vcvtdq2ps zmm16, zmm16                                 // real
   vcvtdq2ps zmm17, zmm17                                 // real
-  vmovdqu32 ymm18, ymmword ptr [r12 + 512]               // scale
-  vcvtph2ps zmm18, ymm18                                 // scale_0
+  vcvtph2ps zmm18, ymmword ptr [r12 + 512]               // scale_0
   vmulps zmm10, zmm10, zmm18                             // real
   vmulps zmm12, zmm12, zmm18                             // real
   vmulps zmm14, zmm14, zmm18                             // real
   vmulps zmm16, zmm16, zmm18                             // real
-  vmovdqu32 ymm19, ymmword ptr [r12 + 544]               // scale
-  vcvtph2ps zmm19, ymm19                                 // scale_1
+  vcvtph2ps zmm19, ymmword ptr [r12 + 544]               // scale_1
   vmulps zmm11, zmm11, zmm19                             // real
   vmulps zmm13, zmm13, zmm19                             // real
   vmulps zmm15, zmm15, zmm19                             // real
   vmulps zmm17, zmm17, zmm19                             // real
   vmulps zmm18, zmm18, zmm9                              // half
   vmulps zmm19, zmm19, zmm9                              // half
-  vmovdqu32 ymm20, ymmword ptr [r12 + 576]               // scale
-  vcvtph2ps zmm20, ymm20                                 // minimum_0
+  vcvtph2ps zmm20, ymmword ptr [r12 + 576]               // minimum_0
   vsubps zmm18, zmm18, zmm20                             // middle
-  vmovdqu32 ymm20, ymmword ptr [r12 + 608]               // scale
-  vcvtph2ps zmm20, ymm20                                 // minimum_1
+  vcvtph2ps zmm20, ymmword ptr [r12 + 608]               // minimum_1
   vsubps zmm19, zmm19, zmm20                             // middle
   lea r12, [r12 + 640]
   vpbroadcastd zmm20, dword ptr [rbp + 128]              // sum_of_codes

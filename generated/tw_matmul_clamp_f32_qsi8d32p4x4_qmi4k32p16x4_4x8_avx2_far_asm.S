@@ -266,10 +266,8 @@ L(m):
 L(block):
   lea r11, [r11 + 64]
   lea r14, [r11 + rbp]                                   // scales
-  vmovdqu xmm6, xmmword ptr [r14 + -64]                  // scale
-  vcvtph2ps ymm6, xmm6                                   // zero_0
-  vmovdqu xmm7, xmmword ptr [r14 + -32]                  // scale
-  vcvtph2ps ymm7, xmm7                                   // zero_0
+  vcvtph2ps ymm6, xmmword ptr [r14 + -64]                // zero_0
+  vcvtph2ps ymm7, xmmword ptr [r14 + -32]                // zero_0
   mov r14, 8
   mov r15, 3238002688                                    // number
   vmovd xmm8, r15d                                       // negated_half
@@ -410,12 +408,10 @@ L(k):
   vcvtdq2ps ymm9, ymm9                                   // real
   lea r15, [r11 + rbx]                                   // scales
   lea r11, [r11 + 288]
-  vmovq xmm13, qword ptr [r15 + 256]                     // scale
-  vpmovsxbd ymm13, xmm13                                 // scale_0
+  vpmovsxbd ymm13, qword ptr [r15 + 256]                 // scale_0
   vcvtdq2ps ymm13, ymm13                                 // scale_0
   vmulps ymm13, ymm13, ymm6                              // scale_0
-  vmovq xmm14, qword ptr [r15 + 272]                     // scale
-  vpmovsxbd ymm14, xmm14                                 // minimum_0
+  vpmovsxbd ymm14, qword ptr [r15 + 272]                 // minimum_0
   vcvtdq2ps ymm14, ymm14                                 // minimum_0
   vmulps ymm10, ymm10, ymm13                             // real
   vmulps ymm11, ymm11, ymm13                             // real

@@ -180,10 +180,8 @@ L(m):
 L(block):
   lea r10, [r10 + 64]
   lea r13, [r10 + rbx]                                   // scales
-  vmovdqu xmm5, xmmword ptr [r13 + -64]                  // scale
-  vcvtph2ps ymm5, xmm5                                   // zero_0
-  vmovdqu xmm6, xmmword ptr [r13 + -32]                  // scale
-  vcvtph2ps ymm6, xmm6                                   // zero_0
+  vcvtph2ps ymm5, xmmword ptr [r13 + -64]                // zero_0
+  vcvtph2ps ymm6, xmmword ptr [r13 + -32]                // zero_0
   mov r13, 8
   mov r14, qword ptr [rdi + 8*19]                        // rhs_prefetch
   mov r15, 3238002688                                    // number
@@ -289,12 +287,10 @@ L(k):
   vcvtdq2ps ymm11, ymm11                                 // real
   lea r15, [r10 + r11]                                   // scales
   lea r10, [r10 + 288]
-  vmovq xmm12, qword ptr [r15 + 256]                     // scale
-  vpmovsxbd ymm12, xmm12                                 // scale_0
+  vpmovsxbd ymm12, qword ptr [r15 + 256]                 // scale_0
   vcvtdq2ps ymm12, ymm12                                 // scale_0
   vmulps ymm12, ymm12, ymm5                              // scale_0
-  vmovq xmm13, qword ptr [r15 + 272]                     // scale
-  vpmovsxbd ymm13, xmm13                                 // minimum_0
+  vpmovsxbd ymm13, qword ptr [r15 + 272]                 // minimum_0
   vcvtdq2ps ymm13, ymm13                                 // minimum_0
   vmulps ymm8, ymm8, ymm12                               // real
   vmulps ymm9, ymm9, ymm12                               // real

@@ -246,14 +246,10 @@ L(m):
   jz L(block_done)
 L(block):
   lea r13, [r13 + 128]
-  vmovdqu32 ymm9, ymmword ptr [r13 + -128]               // scale
-  vcvtph2ps zmm9, ymm9                                   // zero_0
-  vmovdqu32 ymm10, ymmword ptr [r13 + -96]               // scale
-  vcvtph2ps zmm10, ymm10                                 // zero_1
-  vmovdqu32 ymm11, ymmword ptr [r13 + -64]               // scale
-  vcvtph2ps zmm11, ymm11                                 // zero_0
-  vmovdqu32 ymm12, ymmword ptr [r13 + -32]               // scale
-  vcvtph2ps zmm12, ymm12                                 // zero_1
+  vcvtph2ps zmm9, ymmword ptr [r13 + -128]               // zero_0
+  vcvtph2ps zmm10, ymmword ptr [r13 + -96]               // zero_1
+  vcvtph2ps zmm11, ymmword ptr [r13 + -64]               // zero_0
+  vcvtph2ps zmm12, ymmword ptr [r13 + -32]               // zero_1
   mov r14, 8
   mov r15, 3238002688                                    // number
   vpbroadcastd zmm13, r15d                               // negated_half
@@ -415,16 +411,14 @@ L(k):
   vpdpbusd zmm21, zmm24, zmm23                           // acc_3_1
   vcvtdq2ps zmm20, zmm20                                 // real
   vcvtdq2ps zmm21, zmm21                                 // real
-  vmovdqu32 xmm22, xmmword ptr [r13 + 512]               // scale
-  vpmovsxbd zmm22, xmm22                                 // scale_0
+  vpmovsxbd zmm22, xmmword ptr [r13 + 512]               // scale_0
   vcvtdq2ps zmm22, zmm22                                 // scale_0
   vmulps zmm22, zmm22, zmm9                              // scale_0
   vmulps zmm14, zmm14, zmm22                             // real
   vmulps zmm16, zmm16, zmm22                             // real
   vmulps zmm18, zmm18, zmm22                             // real
   vmulps zmm20, zmm20, zmm22                             // real
-  vmovdqu32 xmm23, xmmword ptr [r13 + 528]               // scale
-  vpmovsxbd zmm23, xmm23                                 // scale_1
+  vpmovsxbd zmm23, xmmword ptr [r13 + 528]               // scale_1
   vcvtdq2ps zmm23, zmm23                                 // scale_1
   vmulps zmm23, zmm23, zmm10                             // scale_1
   vmulps zmm15, zmm15, zmm23                             // real
@@ -433,12 +427,10 @@ L(k):
   vmulps zmm21, zmm21, zmm23                             // real
   vmulps zmm22, zmm22, zmm13                             // half
   vmulps zmm23, zmm23, zmm13                             // half
-  vmovdqu32 xmm24, xmmword ptr [r13 + 544]               // scale
-  vpmovsxbd zmm24, xmm24                                 // minimum_0
+  vpmovsxbd zmm24, xmmword ptr [r13 + 544]               // minimum_0
   vcvtdq2ps zmm24, zmm24                                 // minimum_0
   vfmadd231ps zmm22, zmm24, zmm11                        // middle
-  vmovdqu32 xmm24, xmmword ptr [r13 + 560]               // scale
-  vpmovsxbd zmm24, xmm24                                 // minimum_1
+  vpmovsxbd zmm24, xmmword ptr [r13 + 560]               // minimum_1
   vcvtdq2ps zmm24, zmm24                                 // minimum_1
   vfmadd231ps zmm23, zmm24, zmm12                        // middle
   lea r13, [r13 + 576]

@@ -303,10 +303,8 @@ L(k):
   vcvtdq2ps ymm10, ymm10                                 // real
   lea r15, [rbx + rbp]                                   // scales
   lea rbx, [rbx + 384]
-  vmovdqu xmm11, xmmword ptr [r15 + 320]                 // scale
-  vcvtph2ps ymm11, xmm11                                 // scale_0
-  vmovdqu xmm12, xmmword ptr [r15 + 352]                 // scale
-  vcvtph2ps ymm12, xmm12                                 // minimum_0
+  vcvtph2ps ymm11, xmmword ptr [r15 + 320]               // scale_0
+  vcvtph2ps ymm12, xmmword ptr [r15 + 352]               // minimum_0
   vmulps ymm7, ymm7, ymm11                               // real
   vmulps ymm8, ymm8, ymm11                               // real
   vmulps ymm9, ymm9, ymm11                               // real

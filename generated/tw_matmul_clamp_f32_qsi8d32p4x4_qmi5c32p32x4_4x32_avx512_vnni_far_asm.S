@@ -411,25 +411,21 @@ L(k):
   vpdpbusd zmm18, zmm21, zmm20                           // acc_3_1
   vcvtdq2ps zmm17, zmm17                                 // real
   vcvtdq2ps zmm18, zmm18                                 // real
-  vmovdqu32 ymm19, ymmword ptr [r12 + 640]               // scale
-  vcvtph2ps zmm19, ymm19                                 // scale_0
+  vcvtph2ps zmm19, ymmword ptr [r12 + 640]               // scale_0
   vmulps zmm11, zmm11, zmm19                             // real
   vmulps zmm13, zmm13, zmm19                             // real
   vmulps zmm15, zmm15, zmm19                             // real
   vmulps zmm17, zmm17, zmm19                             // real
-  vmovdqu32 ymm20, ymmword ptr [r12 + 672]               // scale
-  vcvtph2ps zmm20, ymm20                                 // scale_1
+  vcvtph2ps zmm20, ymmword ptr [r12 + 672]               // scale_1
   vmulps zmm12, zmm12, zmm20                             // real
   vmulps zmm14, zmm14, zmm20                             // real
   vmulps zmm16, zmm16, zmm20                             // real
   vmulps zmm18, zmm18, zmm20                             // real
   vmulps zmm19, zmm19, zmm10                             // half
   vmulps zmm20, zmm20, zmm10                             // half
-  vmovdqu32 ymm21, ymmword ptr [r12 + 704]               // scale
-  vcvtph2ps zmm21, ymm21                                 // minimum_0
+  vcvtph2ps zmm21, ymmword ptr [r12 + 704]               // minimum_0
   vsubps zmm19, zmm19, zmm21                             // middle
-  vmovdqu32 ymm21, ymmword ptr [r12 + 736]               // scale
-  vcvtph2ps zmm21, ymm21                                 // minimum_1
+  vcvtph2ps zmm21, ymmword ptr [r12 + 736]               // minimum_1
   vsubps zmm20, zmm20, zmm21                             // middle
   lea r12, [r12 + 768]
   vpbroadcastd zmm21, dword ptr [rbp + 128]              // sum_of_codes

@@ -185,10 +185,8 @@ L(m):
 L(block):
   lea r10, [r10 + 64]
   lea r13, [r10 + rbx]                                   // scales
-  vmovdqu xmm6, xmmword ptr [r13 + -64]                  // scale
-  vcvtph2ps ymm6, xmm6                                   // zero_0
-  vmovdqu xmm7, xmmword ptr [r13 + -32]                  // scale
-  vcvtph2ps ymm7, xmm7                                   // zero_0
+  vcvtph2ps ymm6, xmmword ptr [r13 + -64]                // zero_0
+  vcvtph2ps ymm7, xmmword ptr [r13 + -32]                // zero_0
   mov r13, 8
   mov r14, qword ptr [rdi + 8*19]                        // rhs_prefetch
   test r13, r13
@@ -319,12 +317,10 @@ L(k):
   vcvtdq2ps ymm11, ymm11                                 // real
   lea r15, [r10 + r11]                                   // scales
   lea r10, [r10 + 352]
-  vmovq xmm12, qword ptr [r15 + 320]                     // scale
-  vpmovsxbd ymm12, xmm12                                 // scale_0
+  vpmovsxbd ymm12, qword ptr [r15 + 320]                 // scale_0
   vcvtdq2ps ymm12, ymm12                                 // scale_0
   vmulps ymm12, ymm12, ymm6                              // scale_0
-  vmovq xmm13, qword ptr [r15 + 336]                     // scale
-  vpmovsxbd ymm13, xmm13                                 // minimum_0
+  vpmovsxbd ymm13, qword ptr [r15 + 336]                 // minimum_0
   vcvtdq2ps ymm13, ymm13                                 // minimum_0
   vmulps ymm8, ymm8, ymm12                               // real
   vmulps ymm9, ymm9, ymm12                               // real

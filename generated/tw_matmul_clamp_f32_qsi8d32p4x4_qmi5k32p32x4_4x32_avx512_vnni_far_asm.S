@@ -248,14 +248,10 @@ L(m):
   jz L(block_done)
 L(block):
   lea r13, [r13 + 128]
-  vmovdqu32 ymm10, ymmword ptr [r13 + -128]              // scale
-  vcvtph2ps zmm10, ymm10                                 // zero_0
-  vmovdqu32 ymm11, ymmword ptr [r13 + -96]               // scale
-  vcvtph2ps zmm11, ymm11                                 // zero_1
-  vmovdqu32 ymm12, ymmword ptr [r13 + -64]               // scale
-  vcvtph2ps zmm12, ymm12                                 // zero_0
-  vmovdqu32 ymm13, ymmword ptr [r13 + -32]               // scale
-  vcvtph2ps zmm13, ymm13                                 // zero_1
+  vcvtph2ps zmm10, ymmword ptr [r13 + -128]              // zero_0
+  vcvtph2ps zmm11, ymmword ptr [r13 + -96]               // zero_1
+  vcvtph2ps zmm12, ymmword ptr [r13 + -64]               // zero_0
+  vcvtph2ps zmm13, ymmword ptr [r13 + -32]               // zero_1
   mov r14, 8
   mov r15, 3238002688                                    // number
   vpbroadcastd zmm14, r15d                               // negated_half
@@ -457,16 +453,14 @@ L(k):
   vpdpbusd zmm22, zmm25, zmm24                           // acc_3_1
   vcvtdq2ps zmm21, zmm21                                 // real
   vcvtdq2ps zmm22, zmm22                                 // real
-  vmovdqu32 xmm23, xmmword ptr [r13 + 640]               // scale
-  vpmovsxbd zmm23, xmm23                                 // scale_0
+  vpmovsxbd zmm23, xmmword ptr [r13 + 640]               // scale_0
   vcvtdq2ps zmm23, zmm23                                 // scale_0
   vmulps zmm23, zmm23, zmm10                             // scale_0
   vmulps zmm15, zmm15, zmm23                             // real
   vmulps zmm17, zmm17, zmm23                             // real
   vmulps zmm19, zmm19, zmm23                             // real
   vmulps zmm21, zmm21, zmm23                             // real
-  vmovdqu32 xmm24, xmmword ptr [r13 + 656]               // scale
-  vpmovsxbd zmm24, xmm24                                 // scale_1
+  vpmovsxbd zmm24, xmmword ptr [r13 + 656]               // scale_1
   vcvtdq2ps zmm24, zmm24                                 // scale_1
   vmulps zmm24, zmm24, zmm11                             // scale_1
   vmulps zmm16, zmm16, zmm24                             // real
@@ -475,12 +469,10 @@ L(k):
   vmulps zmm22, zmm22, zmm24                             // real
   vmulps zmm23, zmm23, zmm14                             // half
   vmulps zmm24, zmm24, zmm14                             // half
-  vmovdqu32 xmm25, xmmword ptr [r13 + 672]               // scale
-  vpmovsxbd zmm25, xmm25                                 // minimum_0
+  vpmovsxbd zmm25, xmmword ptr [r13 + 672]               // minimum_0
   vcvtdq2ps zmm25, zmm25                                 // minimum_0
   vfmadd231ps zmm23, zmm25, zmm12                        // middle
-  vmovdqu32 xmm25, xmmword ptr [r13 + 688]               // scale
-  vpmovsxbd zmm25, xmm25                                 // minimum_1
+  vpmovsxbd zmm25, xmmword ptr [r13 + 688]               // minimum_1
   vcvtdq2ps zmm25, zmm25                                 // minimum_1
   vfmadd231ps zmm24, zmm25, zmm13                        // middle
   lea r13, [r13 + 704]

@@ -292,8 +292,7 @@ L(k):
   vpbroadcastd ymm12, dword ptr [r14 + 124]              // a_3
   {vex} vpdpbusd ymm10, ymm11, ymm12                     // acc_3_0
   lea r15, [rbx + rbp]                                   // scales
-  vmovq xmm11, qword ptr [r15 + 256]                     // scale
-  vpmovsxbd ymm11, xmm11                                 // scale_0
+  vpmovsxbd ymm11, qword ptr [r15 + 256]                 // scale_0
   vpslld ymm11, ymm11, 24                                // scale_0
   vpsrld ymm11, ymm11, 1                                 // scale_0
   vmulps ymm11, ymm11, ymm6                              // scale

@@ -411,12 +411,10 @@ L(k):
   vpdpbusd zmm17, zmm19, zmm20                           // acc_3_0
   vpdpbusd zmm18, zmm21, zmm20                           // acc_3_1
   lea r15, [rbp + r12]                                   // scales
-  vmovdqu32 xmm19, xmmword ptr [r15 + 1024]              // scale
-  vpmovsxbd zmm19, xmm19                                 // scale_0
+  vpmovsxbd zmm19, xmmword ptr [r15 + 1024]              // scale_0
   vpslld zmm19, zmm19, 24                                // scale_0
   vpsrld zmm19, zmm19, 1                                 // scale_0
-  vmovdqu32 xmm20, xmmword ptr [r15 + 1040]              // scale
-  vpmovsxbd zmm20, xmm20                                 // scale_1
+  vpmovsxbd zmm20, xmmword ptr [r15 + 1040]              // scale_1
   vpslld zmm20, zmm20, 24                                // scale_1
   vpsrld zmm20, zmm20, 1                                 // scale_1
   vmulps zmm19, zmm19, zmm10                             // scale

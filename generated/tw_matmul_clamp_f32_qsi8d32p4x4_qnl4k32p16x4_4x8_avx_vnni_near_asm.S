@@ -196,8 +196,7 @@ L(m):
 L(block):
   lea r10, [r10 + 32]
   lea r13, [r10 + rbx]                                   // scales
-  vmovdqu xmm6, xmmword ptr [r13 + -32]                  // scale
-  vcvtph2ps ymm6, xmm6                                   // zero_0
+  vcvtph2ps ymm6, xmmword ptr [r13 + -32]                // zero_0
   mov r13, 8
   mov r14, qword ptr [rdi + 8*19]                        // rhs_prefetch
   test r13, r13
@@ -303,8 +302,7 @@ L(k):
   vpbroadcastd ymm12, dword ptr [r12 + 124]              // a_3
   {vex} vpdpbusd ymm10, ymm11, ymm12                     // acc_3_0
   lea r15, [r10 + r11]                                   // scales
-  vmovq xmm11, qword ptr [r15 + 256]                     // scale
-  vpmovsxbd ymm11, xmm11                                 // scale_0
+  vpmovsxbd ymm11, qword ptr [r15 + 256]                 // scale_0
   vcvtdq2ps ymm11, ymm11                                 // scale_0
   vmulps ymm11, ymm11, ymm6                              // scale_0
   vcvtdq2ps ymm7, ymm7                                   // real

@@ -556,11 +556,9 @@ L(k):
   sub r14, 1                                             // next k
   ja L(k)
 L(k_done):
-  vmovdqu32 ymm25, ymmword ptr [r13 + 0]                 // scale
-  vpmovzxwd zmm25, ymm25                                 // scale_0
+  vpmovzxwd zmm25, ymmword ptr [r13 + 0]                 // scale_0
   vpslld zmm25, zmm25, 16
-  vmovdqu32 ymm26, ymmword ptr [r13 + 32]                // scale
-  vpmovzxwd zmm26, ymm26                                 // scale_1
+  vpmovzxwd zmm26, ymmword ptr [r13 + 32]                // scale_1
   vpslld zmm26, zmm26, 16
   vpaddd zmm9, zmm9, zmm17                               // sum_0
   vpaddd zmm10, zmm10, zmm18                             // sum_1

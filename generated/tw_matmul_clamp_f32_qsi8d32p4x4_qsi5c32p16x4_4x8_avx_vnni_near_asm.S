@@ -295,8 +295,7 @@ L(k):
   vpbroadcastd ymm11, dword ptr [r14 + 124]              // a_3
   {vex} vpdpbusd ymm9, ymm10, ymm11                      // acc_3_0
   lea r15, [rbx + rbp]                                   // scales
-  vmovdqu xmm10, xmmword ptr [r15 + 320]                 // scale
-  vcvtph2ps ymm10, xmm10                                 // scale_0
+  vcvtph2ps ymm10, xmmword ptr [r15 + 320]               // scale_0
   vcvtdq2ps ymm6, ymm6                                   // real
   vcvtdq2ps ymm7, ymm7                                   // real
   vcvtdq2ps ymm8, ymm8                                   // real

@@ -399,10 +399,8 @@ L(k):
   vpbroadcastd zmm19, dword ptr [rbp + 124]              // a_3
   vpdpbusd zmm16, zmm18, zmm19                           // acc_3_0
   vpdpbusd zmm17, zmm20, zmm19                           // acc_3_1
-  vmovdqu32 ymm18, ymmword ptr [r12 + 640]               // scale
-  vcvtph2ps zmm18, ymm18                                 // scale_0
-  vmovdqu32 ymm19, ymmword ptr [r12 + 672]               // scale
-  vcvtph2ps zmm19, ymm19                                 // scale_1
+  vcvtph2ps zmm18, ymmword ptr [r12 + 640]               // scale_0
+  vcvtph2ps zmm19, ymmword ptr [r12 + 672]               // scale_1
   vcvtdq2ps zmm10, zmm10                                 // real
   vcvtdq2ps zmm11, zmm11                                 // real
   vcvtdq2ps zmm12, zmm12                                 // real

@@ -247,10 +247,8 @@ L(m):
   jz L(block_done)
 L(block):
   lea r13, [r13 + 64]
-  vmovdqu32 ymm10, ymmword ptr [r13 + -64]               // scale
-  vcvtph2ps zmm10, ymm10                                 // zero_0
-  vmovdqu32 ymm11, ymmword ptr [r13 + -32]               // scale
-  vcvtph2ps zmm11, ymm11                                 // zero_1
+  vcvtph2ps zmm10, ymmword ptr [r13 + -64]               // zero_0
+  vcvtph2ps zmm11, ymmword ptr [r13 + -32]               // zero_1
   mov r14, 16
   test r14, r14
   jz L(k_done)
@@ -353,11 +351,9 @@ L(k):
   vpbroadcastd zmm21, dword ptr [r12 + 60]               // a_3
   vpdpbusd zmm18, zmm20, zmm21                           // acc_3_0
   vpdpbusd zmm19, zmm22, zmm21                           // acc_3_1
-  vmovdqu32 xmm20, xmmword ptr [r13 + 384]               // scale
-  vpmovsxbd zmm20, xmm20                                 // scale_0
+  vpmovsxbd zmm20, xmmword ptr [r13 + 384]               // scale_0
   vcvtdq2ps zmm20, zmm20                                 // scale_0
-  vmovdqu32 xmm21, xmmword ptr [r13 + 400]               // scale
-  vpmovsxbd zmm21, xmm21                                 // scale_1
+  vpmovsxbd zmm21, xmmword ptr [r13 + 400]               // scale_1
   vcvtdq2ps zmm21, zmm21                                 // scale_1
   vmulps zmm20, zmm20, zmm10                             // scale_0
   vmulps zmm21, zmm21, zmm11                             // scale_1

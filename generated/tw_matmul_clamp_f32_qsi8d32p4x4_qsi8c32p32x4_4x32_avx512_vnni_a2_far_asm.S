@@ -356,10 +356,8 @@ L(k):
   vpbroadcastd zmm26, dword ptr [rbp + 124]              // a_3
   vpdpbusd zmm22, zmm24, zmm26                           // acc_3_0
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_1
-  vmovdqu32 ymm24, ymmword ptr [r12 + 1024]              // scale
-  vcvtph2ps zmm24, ymm24                                 // scale_0
-  vmovdqu32 ymm25, ymmword ptr [r12 + 1056]              // scale
-  vcvtph2ps zmm25, ymm25                                 // scale_1
+  vcvtph2ps zmm24, ymmword ptr [r12 + 1024]              // scale_0
+  vcvtph2ps zmm25, ymmword ptr [r12 + 1056]              // scale_1
   vpaddd zmm8, zmm8, zmm16                               // sum_0
   vpaddd zmm9, zmm9, zmm17                               // sum_1
   vpaddd zmm10, zmm10, zmm18                             // sum_2

@@ -356,11 +356,9 @@ L(k):
   vpbroadcastd zmm26, dword ptr [rbp + 124]              // a_3
   vpdpbusd zmm22, zmm24, zmm26                           // acc_3_0
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_1
-  vmovdqu32 ymm24, ymmword ptr [r12 + 1024]              // scale
-  vpmovzxwd zmm24, ymm24                                 // scale_0
+  vpmovzxwd zmm24, ymmword ptr [r12 + 1024]              // scale_0
   vpslld zmm24, zmm24, 16
-  vmovdqu32 ymm25, ymmword ptr [r12 + 1056]              // scale
-  vpmovzxwd zmm25, ymm25                                 // scale_1
+  vpmovzxwd zmm25, ymmword ptr [r12 + 1056]              // scale_1
   vpslld zmm25, zmm25, 16
   vpaddd zmm8, zmm8, zmm16                               // sum_0
   vpaddd zmm9, zmm9, zmm17                               // sum_1

@@ -538,10 +538,8 @@ L(k):
   sub r14, 1                                             // next k
   ja L(k)
 L(k_done):
-  vmovdqu32 ymm24, ymmword ptr [r13 + 0]                 // scale
-  vcvtph2ps zmm24, ymm24                                 // scale_0
-  vmovdqu32 ymm25, ymmword ptr [r13 + 32]                // scale
-  vcvtph2ps zmm25, ymm25                                 // scale_1
+  vcvtph2ps zmm24, ymmword ptr [r13 + 0]                 // scale_0
+  vcvtph2ps zmm25, ymmword ptr [r13 + 32]                // scale_1
   vpaddd zmm8, zmm8, zmm16                               // sum_0
   vpaddd zmm9, zmm9, zmm17                               // sum_1
   vpaddd zmm10, zmm10, zmm18                             // sum_2

@@ -538,11 +538,9 @@ L(k):
   sub r14, 1                                             // next k
   ja L(k)
 L(k_done):
-  vmovdqu32 ymm24, ymmword ptr [r13 + 0]                 // scale
-  vpmovzxwd zmm24, ymm24                                 // scale_0
+  vpmovzxwd zmm24, ymmword ptr [r13 + 0]                 // scale_0
   vpslld zmm24, zmm24, 16
-  vmovdqu32 ymm25, ymmword ptr [r13 + 32]                // scale
-  vpmovzxwd zmm25, ymm25                                 // scale_1
+  vpmovzxwd zmm25, ymmword ptr [r13 + 32]                // scale_1
   vpslld zmm25, zmm25, 16
   vpaddd zmm8, zmm8, zmm16                               // sum_0
   vpaddd zmm9, zmm9, zmm17                               // sum_1

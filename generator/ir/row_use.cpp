@@ -76,9 +76,10 @@ Length immediate(const Op& op, const std::string& name) {
 
 /// What the step makes by itself, which its operand must be.
 Type made_by(const Program& program, const Row& row, const RowStep& step) {
-  return result_type(step.use.code, step.use.bits,
-                     info(step.use.code).takes('v') ? Length{} : row.bytes, step.use.args,
-                     *program.isa);
+  const OpCode code = step.use.code;
+  const bool loads_less = code == OpCode::load && row.load_bytes != Length{};
+  const Length bytes = info(code).takes('v') ? Length{} : loads_less ? row.load_bytes : row.bytes;
+  return result_type(code, step.use.bits, bytes, step.use.args, *program.isa);
 }
 
 /// A row moves as many bytes as it has, whatever value it is given.

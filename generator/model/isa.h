@@ -96,6 +96,7 @@ struct Row {
   std::vector<Operand> operands;  ///< results first
   std::vector<Immediate> immediates;
   Length bytes;        ///< length of its vectors; zero: the ISA's vector length
+  Length load_bytes;   ///< of what it loads and then widens; zero: as its vectors
   std::string c;       ///< C expression or statement, fmt named arguments; empty: none
   std::string c_type;  ///< C type class of its vector operands ("i", "f", "s8" ...)
   std::vector<std::string> assembly;       ///< one line each; empty: none
@@ -160,6 +161,10 @@ struct Isa {
   /// The length of a row's vectors.
   [[nodiscard]] Length bytes_of(const Row& row) const {
     return row.bytes == Length{} ? vector_bytes : row.bytes;
+  }
+  /// The same of one of the row's operations.
+  [[nodiscard]] Length bytes_of(const Row& row, OpCode code) const {
+    return code == OpCode::load && row.load_bytes != Length{} ? row.load_bytes : bytes_of(row);
   }
   /// The first single-operation row for `code` with lanes of `bits` and vectors of `bytes` (zero:
   /// the ISA's own length) that is `wanted`, or null. This is how `lower` asks what exists.

@@ -33,11 +33,18 @@ int whole_latency(const CoreModel& core, const Row& row) {
   return sum;
 }
 
-/// How many of the core's vectors one of the row's is.
-int parts(const Isa& isa, const CoreModel& core, const Row& row) {
-  const Length bytes = isa.bytes_of(row);
+/// How many of the core's vectors `bytes` of the row are.
+int parts(Length bytes, const CoreModel& core, const Row& row) {
   if (core.vector_bytes == 0 || !bytes.is_fixed() || !has_vectors(row)) return 1;
   return static_cast<int>((bytes.fixed + core.vector_bytes - 1) / core.vector_bytes);
+}
+
+/// Of a row that widens what it loads, a use of the ports that load.
+bool loads_less(const CoreModel& core, const Row& row, const PortUse& use) {
+  if (row.load_bytes == Length{}) return false;
+  const std::vector<PortUse>& loads = issue_class(core, "load").uses;
+  return std::any_of(loads.begin(), loads.end(),
+                     [&](const PortUse& load) { return load.ports == use.ports; });
 }
 
 /// Does the row move a pointer on, beside what else it does?
@@ -60,7 +67,10 @@ std::vector<IssueClass> costs(const Isa& isa, const CoreModel& core, const Row& 
   std::vector<IssueClass> all;
   for (const std::string& name : row.issue_classes) {
     all.push_back(issue_class(core, name));
-    for (PortUse& use : all.back().uses) use.cycles *= parts(isa, core, row);
+    for (PortUse& use : all.back().uses) {
+      const Length bytes = loads_less(core, row, use) ? row.load_bytes : isa.bytes_of(row);
+      use.cycles *= parts(bytes, core, row);
+    }
     if (steps_beside(row)) ++all.back().micro_ops;
   }
   return all;

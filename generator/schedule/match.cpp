@@ -23,7 +23,7 @@ class Matcher {
     if (std::find(found_.nodes.begin(), found_.nodes.end(), at) != found_.nodes.end()) return false;
     const Program& program = *block_.program;
     const Length length = vector_bytes(program, op);
-    if (length != Length{} && length != program.isa->bytes_of(row)) return false;
+    if (length != Length{} && length != program.isa->bytes_of(row, op.code)) return false;
     if (!attribute(means.offset_name, op.offset, means.offset)) return false;
     if (!attribute(means.imm_name, op.imm, means.imm)) return false;
     if (!means.result.empty() && !bind(means.result, op.results[0])) return false;

@@ -333,12 +333,13 @@ void read_classes(RowReader& reader) {
 }
 
 ReadRow read_row(const YamlNode& node, const Isa& isa) {
-  node.expect_keys({"means", "name", "bytes", "tied", "tuple", "early_clobber", "imm", "operands",
-                    "c", "c_type", "asm", "class", "mode", "clobbers"});
+  node.expect_keys({"means", "name", "bytes", "load_bytes", "tied", "tuple", "early_clobber", "imm",
+                    "operands", "c", "c_type", "asm", "class", "mode", "clobbers"});
   RowReader reader{node, isa, {}};
   reader.row.where = node.where();
   read_means(reader);
   if (const YamlNode* bytes = node.find("bytes")) reader.row.bytes = bytes->length();
+  if (const YamlNode* bytes = node.find("load_bytes")) reader.row.load_bytes = bytes->length();
   read_immediates(reader);
   read_operands(reader);
   read_constraints(reader);

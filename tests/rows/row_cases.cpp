@@ -204,7 +204,7 @@ class GroupMaker {
         return;
       }
       default:
-        return span.add(at, (row_.bytes == Length{} ? use_.isa->vector_bytes : row_.bytes).at(vl_));
+        return span.add(at, use_.isa->bytes_of(row_, node.code).at(vl_));
     }
   }
 

@@ -222,11 +222,12 @@ class RowWriter {
                                     : made[static_cast<size_t>(arg.node)]);
       }
       const bool has_vector = info(node.code).args.find('v') != std::string_view::npos;
+      const Length bytes = node.code == OpCode::load ? isa_.bytes_of(row_, node.code) : row_.bytes;
       const Value v = emit(node.code, args,
                            {.bits = node.bits,
                             .offset = node.offset + number(use_, node.offset_name),
                             .imm = node.imm + number(use_, node.imm_name).fixed,
-                            .bytes = has_vector ? Length{} : row_.bytes});
+                            .bytes = has_vector ? Length{} : bytes});
       made.push_back(v);
       if (node.result.empty()) continue;
       values_[node.result] = v;
