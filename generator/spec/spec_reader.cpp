@@ -9,6 +9,7 @@
 #include "model/sources.h"
 #include "spec/attention_reader.h"
 #include "spec/depthwise_reader.h"
+#include "spec/entry_values.h"
 #include "spec/kernel_reader.h"
 
 namespace tw {
