@@ -47,6 +47,45 @@ TEST_F(SpecReader, RefusesAWrongFamily) {
             "rhs, dst, accumulate, sums, kernels");
 }
 
+TEST_F(SpecReader, FamiliesShareTheirTiles) {
+  const auto with = [](const std::string& families, const std::string& formats,
+                       const std::string& from) {
+    return "family: " + families +
+           "\nlhs: {format: qai8dx, from: [f32]}\nrhs: {format: " + formats + ", from: " + from +
+           "}\ndst: f32\nkernels:\n" +
+           "  - {isa: matrix, technique: mmla, tile: {m: 2, n: 8}, dst: [f16, f32]}\n";
+  };
+  const std::string both = "[matmul_clamp_f32_qai8dxp_qsi4cxp, matmul_clamp_f32_qai8dxp_qsi8cxp]";
+  const auto variants = read(with(both, "[qsi4cx, qsi8cx]", "[nxk, kxn]"));
+  ASSERT_EQ(variants.size(), 4U);
+  EXPECT_EQ(variants[0].family.name, "matmul_clamp_f32_qai8dxp_qsi4cxp");
+  EXPECT_EQ(variants[1].family.name, "matmul_clamp_f16_qai8dxp_qsi4cxp");
+  EXPECT_EQ(variants[2].family.name, "matmul_clamp_f32_qai8dxp_qsi8cxp");
+  EXPECT_EQ(variants[3].family.name, "matmul_clamp_f16_qai8dxp_qsi8cxp");
+  EXPECT_EQ(variants[2].family.rhs->name, "qsi8cx");
+  EXPECT_EQ(variants[2].family.rhs_from, (std::vector<std::string>{"nxk", "kxn"}));
+  EXPECT_EQ(variants[2].where.line, 6);
+  EXPECT_EQ(error(with(both, "qsi4cx", "nxk")),
+            "s.yaml:3:15: 1 formats are not possible with 2 families: as many are");
+  EXPECT_EQ(error(with(both, "[qsi8cx, qsi4cx]", "nxk")),
+            "s.yaml:1:10: family 'matmul_clamp_f32_qai8dxp_qsi4cxp' disagrees with its formats, "
+            "which make 'matmul_clamp_f32_qai8dxp_qsi8cxp'");
+  EXPECT_EQ(error(with("[a, a]", "[qsi4cx, qsi8cx]", "nxk")),
+            "s.yaml:1:13: 'a' stands twice in the list");
+}
+
+TEST_F(SpecReader, SourcesGoToTheFormatsThatHaveThem) {
+  const std::string blocks = "matmul_clamp_f32_qsi8d32p_";
+  const std::string text = "family: [" + blocks + "qmi5c32p, " + blocks +
+                           "qsi5c32p]\nlhs: {format: qsi8d32, from: [f32]}\n"
+                           "rhs: {format: [qmi5c32, qsi5c32], from: [q5_0, q5_1]}\ndst: f32\n"
+                           "kernels:\n  - {isa: wide, technique: dot, tile: {m: 1, n: 16}}\n";
+  const auto variants = read(text);
+  ASSERT_EQ(variants.size(), 2U);
+  EXPECT_EQ(variants[0].family.rhs_from, std::vector<std::string>{"q5_1"});
+  EXPECT_EQ(variants[1].family.rhs_from, std::vector<std::string>{"q5_0"});
+}
+
 TEST_F(SpecReader, FloatRowsAreNotPacked) {
   const std::string rest = "rhs: {format: f32, from: nxk}\ndst: f32\nkernels:\n";
   const std::string floats = "family: matmul_clamp_f32_f32_f32p\nlhs: {format: f32}\n" + rest;
