@@ -5,8 +5,7 @@
 // into lhs f32 m1 kr1 k%1 [data] (64605dcca29305d6)
 //          | 32 x k bits of codes |
 //
-// from   specs/matmul_clamp_f32_f32_qai4c32p.yaml (bf1d020e3fa308a0)
-// from   specs/matmul_clamp_f32_f32_qai8c32p.yaml (8881be70934008ae)
+// from   specs/matmul_clamp_f32_f32_qai4c32p.yaml (4f88c163812165e3)
 // from   specs/matmul_clamp_f32_f32_qsi4cxp.yaml (ba2f5740fcec2226)
 // from   specs/matmul_clamp_f32_f32_qsi8cxp.yaml (1292879f9358041e)
 // again  tilewright generate

@@ -4,16 +4,15 @@
 // packs the lhs from bf16: avx_vnni
 // into lhs i8 m4 kr4 k%32 b32 [data/b|sums:i32*-8/b|scales:f32/b] (30dfb4766a374297)
 //          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
-// into lhs i8 m4 kr4 k%32 b32 [data/b|sums:i32*-128/b|scales:f32/b] (4e687fda2150064a)
-//          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
 // into lhs i8 m4 kr4 k%32 b32 [data/b|sums:i32*-16/b|scales:f32/b] (0244868812cc46dc)
+//          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
+// into lhs i8 m4 kr4 k%32 b32 [data/b|sums:i32*-128/b|scales:f32/b] (4e687fda2150064a)
 //          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (9637c37cda209973)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (3c2aa87ccbdc7817)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (0080f7cafde922cd)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (115251e8c0ce69e8)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (9818584d5047a74d)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml (8e8284efef385d16)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

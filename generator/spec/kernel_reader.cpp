@@ -381,8 +381,8 @@ void read_spills(const YamlNode& entry, Variant& variant) {
 
 void read_kernel(const YamlNode& entry, const Family& family, IsaLibrary& isas,
                  std::vector<Variant>& variants) {
-  entry.expect_keys({"isa", "technique", "dst", "accumulate", "layout", "codes", "blocks", "panels",
-                     "tile", "knobs", "print", "spills"});
+  entry.expect_keys({"isa", "technique", "weights", "dst", "accumulate", "layout", "codes",
+                     "blocks", "panels", "tile", "knobs", "print", "spills"});
   const YamlNode& technique_node = entry.at("technique");
   const Technique technique = read_technique(technique_node);
   const std::vector<Shape> shapes = read_shapes(entry);

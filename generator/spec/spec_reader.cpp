@@ -123,13 +123,33 @@ std::vector<Family> read_families(const YamlNode& root) {
   return families;
 }
 
+/// `weights:` of which formats the entry is, where it is not of all that the spec has.
+bool is_of(const YamlNode& entry, const YamlNode& root, const Family& family) {
+  const YamlNode* node = entry.find("weights");
+  if (node == nullptr) return true;
+  std::vector<std::string> known;
+  for (const YamlNode* format : root.at("rhs").at("format").one_or_more()) {
+    known.push_back(format->text());
+  }
+  bool found = false;
+  for (const YamlNode* format : alternatives(*node)) {
+    if (!stands_in(known, format->text())) {
+      format->fail(unknown_text("format", format->text(), known));
+    }
+    found |= format->text() == family.rhs->name;
+  }
+  return found;
+}
+
 /// A family's variants. Those of other outputs stand behind its own, together.
 std::vector<Variant> variants_of(const YamlNode& root, const Family& family, IsaLibrary& isas) {
   std::vector<Variant> variants;
   const auto read = family.operation == Operation::depthwise   ? read_depthwise_kernel
                     : family.operation == Operation::attention ? read_attention_kernel
                                                                : read_kernel;
-  for (const YamlNode& entry : root.at("kernels").items()) read(entry, family, isas, variants);
+  for (const YamlNode& entry : root.at("kernels").items()) {
+    if (is_of(entry, root, family)) read(entry, family, isas, variants);
+  }
   std::stable_sort(variants.begin(), variants.end(), [&](const Variant& a, const Variant& b) {
     const auto place = [&](const Family& of) {
       return std::make_pair(of.accumulate != family.accumulate,

@@ -74,6 +74,27 @@ TEST_F(SpecReader, FamiliesShareTheirTiles) {
             "s.yaml:1:13: 'a' stands twice in the list");
 }
 
+TEST_F(SpecReader, EntriesMayBeOfSomeWeights) {
+  const std::string begin =
+      "family: [matmul_clamp_f32_qai8dxp_qsi4cxp, matmul_clamp_f32_qai8dxp_qsi8cxp]\n"
+      "lhs: {format: qai8dx, from: [f32]}\nrhs: {format: [qsi4cx, qsi8cx], from: nxk}\n"
+      "dst: f32\nkernels:\n  - {isa: matrix, technique: mmla, tile: {m: 2, n: 8}}\n";
+  const auto of = [&](const std::string& weights) {
+    return begin + "  - {isa: matrix, technique: mmla, tile: {m: 4, n: 8}, weights: " + weights +
+           "}\n";
+  };
+  const auto variants = read(of("qsi8cx"));
+  ASSERT_EQ(variants.size(), 3U);
+  EXPECT_EQ(variants[0].family.rhs->name, "qsi4cx");
+  EXPECT_EQ(variants[1].family.rhs->name, "qsi8cx");
+  EXPECT_EQ(variants[2].family.rhs->name, "qsi8cx");
+  EXPECT_EQ(variants[2].tile.m, Length{4});
+  EXPECT_EQ(read(of("[qsi4cx, qsi8cx]")).size(), 4U);
+  EXPECT_EQ(error(of("qsi2cx")),
+            "s.yaml:7:63: unknown format 'qsi2cx'; did you mean 'qsi4cx'? known formats: qsi4cx, "
+            "qsi8cx");
+}
+
 TEST_F(SpecReader, SourcesGoToTheFormatsThatHaveThem) {
   const std::string blocks = "matmul_clamp_f32_qsi8d32p_";
   const std::string text = "family: [" + blocks + "qmi5c32p, " + blocks +
