@@ -10,7 +10,8 @@ TEST_F(SpecReader, RefusesAWrongFamily) {
             "s.yaml:1:9: family 'matmul_clamp_f32_qai8dxp_qsi8cxp' disagrees with its formats, "
             "which make 'matmul_clamp_f32_qai8dxp_qsi4cxp'");
   EXPECT_EQ(
-      error("family: f\nlhs: {format: qai8d, from: f32}\nrhs: {}\ndst: f32\nkernels: []\n"),
+      error("family: f\nlhs: {format: qai8d, from: f32}\nrhs: {format: f32}\ndst: f32\nkernels: "
+            "[]\n"),
       "s.yaml:2:15: unknown format 'qai8d'; did you mean 'qai8dx'? known formats: qai8dx, qai8, "
       "qsi8d32, qsi2cx, qsu2cx, qsi4cx, qsi8cx, qsi4c32, qsi8c32, qai2c32, qai4c32, qai8c32, "
       "qmi4c32, "
