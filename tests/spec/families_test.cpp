@@ -92,7 +92,7 @@ TEST_F(SpecReader, EntriesMayBeOfSomeWeights) {
   EXPECT_EQ(variants[2].tile.m, Length{4});
   EXPECT_EQ(read(of("[qsi4cx, qsi8cx]")).size(), 4U);
   EXPECT_EQ(error(of("qsi2cx")),
-            "s.yaml:7:63: unknown format 'qsi2cx'; did you mean 'qsi4cx'? known formats: qsi4cx, "
+            "s.yaml:7:65: unknown format 'qsi2cx'; did you mean 'qsi4cx'? known formats: qsi4cx, "
             "qsi8cx");
 }
 

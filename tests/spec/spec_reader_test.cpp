@@ -153,10 +153,10 @@ TEST_F(SpecReader, RefusesASpecWithoutKernels) {
 }
 
 TEST_F(SpecReader, RefusesWrongKeysAndTypes) {
-  EXPECT_EQ(
-      kernel_error("isa: wide, tecnique: dot"),
-      "s.yaml:6:17: unknown key 'tecnique'; did you mean 'technique'? known keys: isa, "
-      "technique, dst, accumulate, layout, codes, blocks, panels, tile, knobs, print, spills");
+  EXPECT_EQ(kernel_error("isa: wide, tecnique: dot"),
+            "s.yaml:6:17: unknown key 'tecnique'; did you mean 'technique'? known keys: isa, "
+            "technique, weights, dst, accumulate, layout, codes, blocks, panels, tile, knobs, "
+            "print, spills");
   EXPECT_EQ(kernel_error("isa: wide, isa: wide"), "s.yaml:6:17: duplicate key 'isa'; first at 6:6");
   EXPECT_EQ(kernel_error("isa: wide, technique: dot"),
             "s.yaml:6:5: key 'tile' is missing in 'kernels'");
