@@ -8,7 +8,7 @@
 //     | 512 x k bits of codes | 32 f32 x bias |
 // tile 1 x 32: needs 4 vector registers on avx512_bf16 (2 operands + 2 masks), 32 exist
 //
-// from   specs/decode_bf16_f16p.yaml (6037a960ce10ca54)
+// from   specs/decode_bf16_bf16p.yaml (d98e6ea879691f45)
 // again  tilewright generate
 //
 // Registers in loop k:

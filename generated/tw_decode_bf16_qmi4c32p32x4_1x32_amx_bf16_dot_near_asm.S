@@ -8,7 +8,7 @@
 //     | 128 x k bits of codes | 32 f16 x scales a block | 32 f16 x minimums a block | 32 f32 x bias |
 // tile 1 x 32: needs 10 vector registers on amx_bf16 (7 operands + 3 masks), 32 exist
 //
-// from   specs/decode_bf16_qmi4c32p.yaml (30c12ae1ecdf60a9)
+// from   specs/decode_bf16_qmi2k16p.yaml (5c88fc3154a35dbc)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 256 x k bits of codes | 32 f16 x scales a block | 32 f32 x sums | 32 f32 x bias |
 // tile 1 x 32: needs 10 vector registers on amx_bf16 (7 operands + 3 masks), 32 exist
 //
-// from   specs/decode_bf16_qsi8c32p.yaml (d3ed7434a9ba54ad)
+// from   specs/decode_bf16_qsi4c32p.yaml (76f08198cca20f9d)
 // again  tilewright generate
 //
 // Registers in loop k:

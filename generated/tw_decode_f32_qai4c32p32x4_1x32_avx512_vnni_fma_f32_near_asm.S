@@ -8,7 +8,7 @@
 //     | 128 x k bits of codes | 32 f32 x scales a block | 32 f32 x zeros a block | 32 f32 x sums | 32 f32 x bias |
 // tile 1 x 32: needs 8 vector registers on avx512_vnni (7 operands + 1 mask), 32 exist
 //
-// from   specs/decode_f32_qai4c32p.yaml (430b63b1cdf574a9)
+// from   specs/decode_f32_qai4c32p.yaml (c884c3fda4f5c2ca)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 32 x k bits of codes | 8 f32 x scales a block | 8 f32 x zeros a block | 8 f32 x sums | 8 f32 x bias |
 // tile 1 x 24: needs 17 vector registers on neon (16 operands + 1 mask), 32 exist
 //
-// from   specs/decode_f32_qai4c32p.yaml (430b63b1cdf574a9)
+// from   specs/decode_f32_qai4c32p.yaml (c884c3fda4f5c2ca)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 128 x k bits of codes | 16 f32 x scales a block | 16 f32 x zeros a block | 16 f32 x sums | 16 f32 x bias |
 // tile 1 x 16: needs 8 vector registers on avx2 (7 operands + 1 mask), 16 exist
 //
-// from   specs/decode_f32_qai8c32p.yaml (f9275b81a647dc71)
+// from   specs/decode_f32_qai4c32p.yaml (c884c3fda4f5c2ca)
 // again  tilewright generate
 //
 // Registers in loop k:

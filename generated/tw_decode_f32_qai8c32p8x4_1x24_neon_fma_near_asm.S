@@ -8,7 +8,7 @@
 //     | 64 x k bits of codes | 8 f16 x scales a block | 8 f16 x zeros a block | 8 f32 x sums | 8 f32 x bias |
 // tile 1 x 24: needs 19 vector registers on neon (19 operands), 32 exist
 //
-// from   specs/decode_f32_qai8c32p.yaml (f9275b81a647dc71)
+// from   specs/decode_f32_qai4c32p.yaml (c884c3fda4f5c2ca)
 // again  tilewright generate
 //
 // Registers in loop k:

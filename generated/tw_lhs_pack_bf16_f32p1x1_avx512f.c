@@ -8,10 +8,6 @@
 // from   specs/matmul_clamp_f32_f32_bf16p.yaml (edb6b738ac2b7a3f)
 // from   specs/matmul_clamp_f32_f32_f16p.yaml (e2ccea9928e71419)
 // from   specs/matmul_clamp_f32_f32_f32p.yaml (3dc2d8b860a54291)
-// from   specs/matmul_clamp_f32_f32_qai4c32p.yaml (bf1d020e3fa308a0)
-// from   specs/matmul_clamp_f32_f32_qai8c32p.yaml (8881be70934008ae)
-// from   specs/matmul_clamp_f32_f32_qsi4cxp.yaml (ba2f5740fcec2226)
-// from   specs/matmul_clamp_f32_f32_qsi8cxp.yaml (1292879f9358041e)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

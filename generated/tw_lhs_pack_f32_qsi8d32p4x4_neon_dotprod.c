@@ -31,12 +31,8 @@
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (0054ba9b4231c552)
 // from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (b7774ca6257d4773)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (3249708d7fc61da0)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (115251e8c0ce69e8)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (9818584d5047a74d)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml (8e8284efef385d16)
-// from   specs/matmul_clamp_f32_qsi8d32p_qnl4c32p.yaml (c8fe82986dd2e56e)
-// from   specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml (5a46dffa46733383)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml (8932cba136476b08)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (84839f7391c9ae27)
 // again  tilewright generate
 

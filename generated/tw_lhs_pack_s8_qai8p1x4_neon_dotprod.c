@@ -4,14 +4,13 @@
 // packs the lhs from s8: neon_dotprod
 // into lhs i8 m1 kr4 k%32 [data|sums:i32*-2] (cb5714f8ab40c1d0)
 //          | 8 x k bits of codes | 1 i32 x sums |
-// into lhs i8 m1 kr4 k%32 [data|sums:i32*1] (e525928e667ab70c)
-//          | 8 x k bits of codes | 1 i32 x sums |
 // into lhs i8 m1 kr4 k%32 [data] (152e9fe63452aaa7)
 //          | 8 x k bits of codes |
+// into lhs i8 m1 kr4 k%32 [data|sums:i32*1] (e525928e667ab70c)
+//          | 8 x k bits of codes | 1 i32 x sums |
 //
-// from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (cf07e9e4b404b803)
-// from   specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml (80a1c2b20ea20730)
-// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (858997c95bac1731)
+// from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (66bcae7f7682eaf7)
+// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (441c2082d6075f57)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

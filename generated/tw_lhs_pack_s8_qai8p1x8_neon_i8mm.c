@@ -4,14 +4,13 @@
 // packs the lhs from s8: neon_i8mm
 // into lhs i8 m1 kr8 k%32 [data|sums:i32*-1] (db7bb891667fb227)
 //          | 8 x k bits of codes | 1 i32 x sums |
-// into lhs i8 m1 kr8 k%32 [data|sums:i32*1] (b9bc3f436ca75578)
-//          | 8 x k bits of codes | 1 i32 x sums |
 // into lhs i8 m1 kr8 k%32 [data] (e4a2ee1c31c0b473)
 //          | 8 x k bits of codes |
+// into lhs i8 m1 kr8 k%32 [data|sums:i32*1] (b9bc3f436ca75578)
+//          | 8 x k bits of codes | 1 i32 x sums |
 //
-// from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (cf07e9e4b404b803)
-// from   specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml (80a1c2b20ea20730)
-// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (858997c95bac1731)
+// from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (66bcae7f7682eaf7)
+// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (441c2082d6075f57)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -6,12 +6,9 @@
 //          | 32 x k bits of codes | 4 i32 x sums |
 // into lhs i8 m4 kr4 k%32 [data|sums:i32*-8] (a3228b27ab2fd77d)
 //          | 32 x k bits of codes | 4 i32 x sums |
-// into lhs i8 m4 kr4 k%32 [data|sums:i32*-128] (eebfd0d22eb9dea6)
-//          | 32 x k bits of codes | 4 i32 x sums |
 //
-// from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (cf07e9e4b404b803)
-// from   specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml (80a1c2b20ea20730)
-// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (858997c95bac1731)
+// from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (66bcae7f7682eaf7)
+// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (441c2082d6075f57)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

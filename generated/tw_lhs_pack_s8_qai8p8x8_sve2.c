@@ -7,9 +7,8 @@
 // into lhs i8 m8 kr8 k%32 [data] (59332350e395b144)
 //          | 64 x k bits of codes |
 //
-// from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (cf07e9e4b404b803)
-// from   specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml (80a1c2b20ea20730)
-// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (858997c95bac1731)
+// from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (66bcae7f7682eaf7)
+// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (441c2082d6075f57)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -8,7 +8,7 @@
 //     | 64 x k bits of codes | 16 f32 x scales a block | 16 f32 x zeros a block | 16 f32 x sums | 16 f32 x bias |
 // tile 3 x 16: needs 16 vector registers on avx2 (6 accumulators + 9 operands + 1 mask), 16 exist
 //
-// from   specs/matmul_clamp_f32_f32_qai4c32p.yaml (bf1d020e3fa308a0)
+// from   specs/matmul_clamp_f32_f32_qai4c32p.yaml (4f88c163812165e3)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -9,7 +9,7 @@
 // or blocks of any other multiple of 64
 // tile 1 x 4: needs 22 vector registers on scalar (4 accumulators + 17 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_f32_qai4c32p.yaml (bf1d020e3fa308a0)
+// from   specs/matmul_clamp_f32_f32_qai4c32p.yaml (4f88c163812165e3)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -8,7 +8,7 @@
 //     | 16 x k bits of codes | 4 f32 x scales a block | 4 f32 x zeros a block | 4 f32 x sums | 4 f32 x bias |
 // tile 1 x 4: needs 22 vector registers on scalar (4 accumulators + 17 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_f32_qai4c32p.yaml (bf1d020e3fa308a0)
+// from   specs/matmul_clamp_f32_f32_qai4c32p.yaml (4f88c163812165e3)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -8,7 +8,7 @@
 //     | 32 x k bits of codes | 8 f16 x scales a block | 8 f16 x zeros a block | 8 f32 x sums | 8 f32 x bias |
 // tile 4 x 16: needs 32 vector registers on neon (16 accumulators + 15 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_f32_qai4c32p.yaml (bf1d020e3fa308a0)
+// from   specs/matmul_clamp_f32_f32_qai4c32p.yaml (4f88c163812165e3)
 // again  tilewright generate
 //
 // Registers in loop k:

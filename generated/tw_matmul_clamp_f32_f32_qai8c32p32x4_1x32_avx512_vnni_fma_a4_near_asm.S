@@ -8,7 +8,7 @@
 //     | 256 x k bits of codes | 32 f16 x scales a block | 32 f16 x zeros a block | 32 f32 x sums | 32 f32 x bias |
 // tile 1 x 32: needs 18 vector registers on avx512_vnni (8 accumulators + 9 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_f32_qai8c32p.yaml (8881be70934008ae)
+// from   specs/matmul_clamp_f32_f32_qai4c32p.yaml (4f88c163812165e3)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 64 x k bits of codes | 8 f32 x scales a block | 8 f32 x zeros a block | 8 f32 x sums | 8 f32 x bias |
 // tile 1 x 16: needs 22 vector registers on neon (8 accumulators + 14 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_f32_qai8c32p.yaml (8881be70934008ae)
+// from   specs/matmul_clamp_f32_f32_qai4c32p.yaml (4f88c163812165e3)
 // again  tilewright generate
 //
 // Registers in loop k:

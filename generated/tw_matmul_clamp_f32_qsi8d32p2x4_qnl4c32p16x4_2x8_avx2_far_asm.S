@@ -8,7 +8,7 @@
 //     | 64 x k bits of codes | 16 f16 x scales a block | 16 f32 x bias |
 // tile 2 x 8: needs 11 vector registers on avx2 (4 accumulators + 4 operands + 3 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qnl4c32p.yaml (c8fe82986dd2e56e)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (115251e8c0ce69e8)
 // again  tilewright generate
 //
 // Registers in loop k:

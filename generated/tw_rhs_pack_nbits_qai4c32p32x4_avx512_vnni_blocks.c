@@ -9,7 +9,7 @@
 // into rhs i4 n32 kr4 pair=depth16 uu k%32 b256 [data/b|scales:f16/b|zeros:f16/b|sums:f32*1|bias:f32] (476fea99cc027b31)
 //          | 128 x k bits of codes | 32 f16 x scales a block | 32 f16 x zeros a block | 32 f32 x sums | 32 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_f32_qai4c32p.yaml (bf1d020e3fa308a0)
+// from   specs/matmul_clamp_f32_f32_qai4c32p.yaml (4f88c163812165e3)
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (5c6252820589efde)
 // again  tilewright generate
 

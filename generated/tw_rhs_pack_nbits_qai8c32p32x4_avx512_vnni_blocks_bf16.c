@@ -9,7 +9,7 @@
 // into rhs i8 n32 kr4 u k%32 b256 [data/b|scales:bf16/b|zeros:bf16/b|sums:f32*1|bias:f32] (6af53055972eed7b)
 //          | 256 x k bits of codes | 32 bf16 x scales a block | 32 bf16 x zeros a block | 32 f32 x sums | 32 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_f32_qai8c32p.yaml (8881be70934008ae)
+// from   specs/matmul_clamp_f32_f32_qai4c32p.yaml (4f88c163812165e3)
 // from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (b7774ca6257d4773)
 // again  tilewright generate
 

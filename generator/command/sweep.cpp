@@ -11,7 +11,7 @@
 #include "emit/write_tree.h"
 #include "pipeline/kernel_names.h"
 #include "spec/core_reader.h"
-#include "spec/kernel_reader.h"
+#include "spec/entry_values.h"
 
 namespace tw {
 namespace {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
+#include <map>
 #include <stdexcept>
 
 #include "emit/c_file.h"
@@ -78,8 +78,15 @@ PackerSource make_packer(const Request& request, const std::string& name, IsaLib
   return packer;
 }
 
+/// Whether a block's sums stand before its codes.
+bool sums_first(const Layout& layout) {
+  const int sums = field_index(layout, FieldKind::sums);
+  return sums >= 0 && sums < field_index(layout, FieldKind::data);
+}
+
 /// What tells packers of the same panels apart: blocks (on the lhs of any length, as long as its
-/// format can do without), codes of 16 bits, weights for static activations, whose layout it is.
+/// format can do without), codes of 16 bits, what k is padded to if blocks are short, where sums of
+/// blocks stand, weights for static activations, whose layout it is.
 std::string packer_suffix(const Request& request) {
   const Layout& layout = request.layout;
   const bool lhs = layout.side == Side::lhs;
@@ -87,11 +94,16 @@ std::string packer_suffix(const Request& request) {
   if (lhs && layout.block != 0 && request.format.block == 0) text += "_blocks";
   if (lhs && layout.element == ElementType::i16) text += "_i16";
   if (lhs && has_real_sums(layout)) text += "_sums";
+  if (lhs && request.format.block != 0) {
+    if (layout.k_multiple < plain_block) text += fmt::format("_k{}", layout.k_multiple);
+    if (sums_first(layout)) text += "_sums_first";
+  }
   if (!lhs && sums_index(layout) != field_index(layout, FieldKind::sums)) text += "_static";
   if (request.style != LayoutStyle::own) text += fmt::format("_{}", name(request.style));
   return text + bias_suffix(layout);
 }
 
+/// From the request's own facts only, so that no other one renames a packer.
 std::string packer_name(const Request& request) {
   const Layout& layout = request.layout;
   return fmt::format("{}_pack_{}_{}p{}x{}_{}{}", layout.side == Side::lhs ? "lhs" : "rhs",
@@ -126,18 +138,10 @@ bool share_packer(const Layout& a, const Layout& b) {
   return without_arguments(a, both) == without_arguments(b, both);
 }
 
-/// Whether every machine that has ISA `b` runs the packers of `a`, with vectors as long.
-bool is_as_good(const Isa& a, const Isa& b) {
-  const auto has = [&](const std::string& feature) {
-    return std::find(b.features.begin(), b.features.end(), feature) != b.features.end();
-  };
-  return a.architecture == b.architecture && a.vector_bytes == b.vector_bytes &&
-         std::all_of(a.features.begin(), a.features.end(), has);
-}
-
 /// A packer to be, and the request that it is made from: of its layouts the one with most copies of
 /// sums, for which its code is fastest.
 struct PackerGroup {
+  std::string name;
   Request request;
   std::vector<Layout> layouts;
   std::vector<std::string> families;
@@ -148,59 +152,70 @@ void add_once(std::vector<T>& all, const T& one) {
   if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(one);
 }
 
-void add_request(std::vector<PackerGroup>& groups, const Request& request,
-                 const std::string& family) {
-  for (PackerGroup& group : groups) {
-    const Request& its = group.request;
-    if (its.source != request.source || &its.format != &request.format) continue;
-    const bool lhs = request.layout.side == Side::lhs;
-    if (lhs ? !is_as_good(its.isa, request.isa) : &its.isa != &request.isa) continue;
-    if (!share_packer(its.layout, request.layout)) continue;
+/// Requests of one name share a packer: the first one that came stands for those after it.
+class PackerGroups {
+ public:
+  void add(const Request& request, const std::string& family) {
+    const std::string name = packer_name(request);
+    const auto [number, is_new] = numbers_.emplace(name, groups_.size());
+    if (is_new) groups_.push_back({name, request, {}, {}});
+    PackerGroup& group = groups_[number->second];
+    Request& its = group.request;
+    if (!share_packer(its.layout, request.layout)) {
+      throw std::logic_error(fmt::format("one name, {}, for packers into '{}' and '{}'", name,
+                                         canonical(its.layout), canonical(request.layout)));
+    }
     add_once(group.layouts, request.layout);
     add_once(group.families, family);
     if (repeat_of(request.layout, FieldKind::sums) > repeat_of(its.layout, FieldKind::sums)) {
-      group.request.layout = request.layout;
+      its.layout = request.layout;
     }
-    return;
   }
-  groups.push_back({request, {request.layout}, {family}});
+
+  [[nodiscard]] const std::vector<PackerGroup>& all() const { return groups_; }
+
+ private:
+  std::map<std::string, size_t> numbers_;
+  std::vector<PackerGroup> groups_;
+};
+
+PackerGroups groups_for(const std::vector<Variant>& variants) {
+  PackerGroups groups;
+  for (const Variant& v : variants) {
+    for (const ElementType from : v.family.lhs_from) {
+      if (is_unpacked(v.lhs) && from == v.lhs.element) continue;
+      groups.add({v.lhs, *v.isa, *v.family.lhs, v.style, std::string(source_name(from)), from},
+                 v.family.name);
+    }
+  }
+  for (const Variant& v : variants) {
+    for (const std::string& from : v.family.rhs_from) {
+      // A source may hold weights of some of the spec's layouts only.
+      if (find_source(from, v.rhs) == nullptr) continue;
+      groups.add({v.rhs, *v.isa, *v.family.rhs, v.style, from, v.rhs.element}, v.family.name);
+    }
+  }
+  return groups;
 }
 
 }  // namespace
 
+std::map<std::string, std::vector<Layout>> packed_layouts(const std::vector<Variant>& variants) {
+  std::map<std::string, std::vector<Layout>> layouts;
+  const PackerGroups needed = groups_for(variants);
+  for (const PackerGroup& group : needed.all()) layouts[group.name] = group.layouts;
+  return layouts;
+}
+
 std::vector<PackerSource> make_packers(const std::vector<Variant>& variants,
                                        const std::string& templates) {
-  std::vector<PackerGroup> lhs;
-  std::vector<PackerGroup> rhs;
+  const PackerGroups needed = groups_for(variants);
+  const std::vector<PackerGroup>& groups = needed.all();
   IsaLibrary library(templates);
   const CFileRules rules = read_c_file_rules(templates);
-  for (const Variant& v : variants) {
-    for (const ElementType from : v.family.lhs_from) {
-      if (is_unpacked(v.lhs) && from == v.lhs.element) continue;
-      add_request(lhs,
-                  {v.lhs, *v.isa, *v.family.lhs, v.style, std::string(source_name(from)), from},
-                  v.family.name);
-    }
-    for (const std::string& from : v.family.rhs_from) {
-      // A source may hold weights of some of the spec's layouts only.
-      if (find_source(from, v.rhs) == nullptr) continue;
-      add_request(rhs, {v.rhs, *v.isa, *v.family.rhs, v.style, from, v.rhs.element}, v.family.name);
-    }
-  }
-  std::vector<PackerGroup> groups = std::move(lhs);
-  std::move(rhs.begin(), rhs.end(), std::back_inserter(groups));
-  std::vector<std::string> names;
-  for (const PackerGroup& group : groups) {
-    std::string name = packer_name(group.request);
-    // Same panels with other fields: the id tells them apart.
-    if (std::find(names.begin(), names.end(), name) != names.end()) {
-      name += fmt::format("_{:08x}", id(group.request.layout) >> 32);
-    }
-    names.push_back(name);
-  }
   std::vector<PackerSource> packers(groups.size());
   for_each_in_parallel(groups.size(), [&](size_t i) {
-    packers[i] = make_packer(groups[i].request, names[i], library, rules);
+    packers[i] = make_packer(groups[i].request, groups[i].name, library, rules);
     packers[i].layouts = groups[i].layouts;
     packers[i].families = groups[i].families;
   });

@@ -1,9 +1,9 @@
 // Packers: from a Layout, C files that bring an operand into it, one per (layout, source, ISA); one
-// for all lhs layouts that differ in what a packer takes as arguments only, and for ISAs that add
-// nothing to its vectors. They are Programs (lower/pack.h), so that every ISA gets what its
-// operations allow.
+// for all lhs layouts that differ in what a packer takes as arguments only. They are Programs
+// (lower/pack.h), so that every ISA gets what its operations allow.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -24,10 +24,13 @@ struct PackerSource {
   std::string text;         ///< the C file, without the file's head (licence, origin)
 };
 
-/// The packers that `variants` need: one per distinct (layouts, source, ISA), in the order of first
-/// need, lhs first. `templates` is the templates folder. Throws std::runtime_error for a layout or
-/// a source that no packer handles (what plain C does not know where the ISA has no instructions
-/// for it).
+/// The names of the packers that `variants` need, and what each packs into. A name says all that
+/// tells a packer from others, so that it is the same whatever else there is.
+std::map<std::string, std::vector<Layout>> packed_layouts(const std::vector<Variant>& variants);
+
+/// Those packers: one per distinct (layouts, source, ISA), in the order of first need, lhs first.
+/// `templates` is the templates folder. Throws std::runtime_error for a layout or a source that no
+/// packer handles (what plain C does not know where the ISA has no instructions for it).
 std::vector<PackerSource> make_packers(const std::vector<Variant>& variants,
                                        const std::string& templates);
 

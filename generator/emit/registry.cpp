@@ -8,6 +8,7 @@
 #include <set>
 
 #include "emit/axis_rows.h"
+#include "lower/lower.h"
 #include "model/sources.h"
 
 namespace tw {
@@ -189,6 +190,7 @@ std::string print_kernel(const KernelEntry& kernel, const Names& names) {
       "        .dst = {},\n"
       "        .accumulate = {},\n"
       "        .symbol = \"{}\",\n"
+      "        .decoded_panel = {},\n"
       "    }},\n",
       kernel.name, v.family.name, v.isa->name, kernel.printer, name(v.technique), kernel.spec,
       names.run(kernel.guard, kernel.symbol), feature_mask(v.isa->features), names.layout(v.lhs),
@@ -196,7 +198,7 @@ std::string print_kernel(const KernelEntry& kernel, const Names& names) {
       v.knobs.unroll_k, v.knobs.accumulators, kernel.vector_registers, kernel.macs_per_cycle,
       kernel.content_hash, kernel.spills, kernel.core, kernel.in_order ? 1 : 0,
       v.tile.m.vl + v.tile.m.svl, type_name(v.family.dst), v.family.accumulate ? 1 : 0,
-      kernel.symbol);
+      kernel.symbol, decoded_panel(v).fixed);
 }
 
 std::string print_depthwise(const KernelEntry& kernel, const Names& names) {

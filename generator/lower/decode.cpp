@@ -79,8 +79,8 @@ void check_panels(const Variant& v) {
   if (v.knobs.prefetch == Prefetch::far) {
     throw std::invalid_argument("prefetch 'far' is for several tiles of rows; near is legal");
   }
-  const Length written = pairs ? pair_columns(*v.isa) : v.rhs.panel;
-  if (v.tile.m == Length{1} && ratio(v.tile.n, v.rhs.panel) >= 1 && ratio(v.tile.n, written) >= 1) {
+  if (v.tile.m == Length{1} && ratio(v.tile.n, v.rhs.panel) >= 1 &&
+      ratio(v.tile.n, decoded_panel(v)) >= 1) {
     return;
   }
   throw std::invalid_argument(
@@ -91,12 +91,16 @@ void check_panels(const Variant& v) {
 /// From a tile's first panel to the next tile's.
 Value written_bytes(Builder& b, const Variant& v) {
   const Value stride = b.arg(ArgField::dst_stride);
-  if (v.family.dst != ElementType::bf16) return stride;
-  const int64_t panels = ratio(v.tile.n, pair_columns(*v.isa));
+  const int64_t panels = ratio(v.tile.n, decoded_panel(v));
   return panels == 1 ? stride : b.op(OpCode::imul, {stride, b.constant(panels)});
 }
 
 }  // namespace
+
+Length decoded_panel(const Variant& v) {
+  if (v.family.operation != Operation::decode) return Length{0};
+  return makes_pairs(v) ? v.isa->vector_bytes.divided(4) * pair_vectors : v.tile.n;
+}
 
 Program lower_decode(const Variant& v) {
   check_panels(v);

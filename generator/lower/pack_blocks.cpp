@@ -56,7 +56,7 @@ class BlocksPacker {
     std::vector<Value> inits = {run.source, run.packed, run.ahead};
     if (has_scales()) inits.push_back(run.scales);
     b_.loop("piece", run.steps, inits, [&](const std::vector<Value>& now) {
-      prefetch(now[2]);
+      fetch_rows(b_, now[2], source_.bytes * panel);
       Cursors at{now[0], b_.add(now[1], offset_of(layout_, FieldKind::data)), run.sums};
       if (has_scales()) {
         at.scales = now[3];
@@ -92,13 +92,6 @@ class BlocksPacker {
   /// Scales were gathered for its pieces.
   [[nodiscard]] bool has_scales() const { return !is_long() && layout_.super_block == 0; }
 
-  void prefetch(Value ahead) {
-    if (!b_.isa().has(OpCode::prefetch_near)) return;
-    for (int64_t line = 0; line < source_.bytes * layout_.panel.fixed; line += 64) {
-      b_.op(OpCode::prefetch_near, {ahead}, {.offset = line});
-    }
-  }
-
   [[nodiscard]] bool by_columns() const { return layout_.order.pair == NibblePair::column; }
   /// Columns whose nibbles stand in one half of the bytes of a packed vector, and such vectors.
   [[nodiscard]] int64_t half() const { return 16 / layout_.order.kr; }
@@ -115,10 +108,7 @@ class BlocksPacker {
 
   /// All of them at once.
   void column_pairs(const Cursors& at) {
-    std::vector<Value> rows = {at.source};
-    while (static_cast<int64_t>(rows.size()) < layout_.panel.fixed) {
-      rows.push_back(b_.op(OpCode::iadd, {rows.back(), stride_}, {}, "row"));
-    }
+    const auto rows = strided(b_, at.source, stride_, 0, layout_.panel.fixed, "row");
     const std::vector<Value> carried = pack(rows, at.packed);
     const auto vectors = static_cast<size_t>(layout_.panel.fixed / lanes());
     const std::vector<Value> totals =
@@ -160,10 +150,7 @@ class BlocksPacker {
     if (has_scales()) inits.insert(inits.end(), {first.scales, first.to_scales});
     if (sums_) inits.push_back(first.sums);
     b_.loop("columns", count, inits, [&](const std::vector<Value>& at) {
-      std::vector<Value> rows = {at[0]};
-      for (int64_t r = 1; r < lanes(); ++r) {
-        rows.push_back(b_.op(OpCode::iadd, {rows.back(), stride_}, {}, "row"));
-      }
+      const auto rows = strided(b_, at[0], stride_, 0, lanes(), "row");
       const Value sum = codes(rows, at[1]);
       Cursors its{no_value, no_value, sums_ ? at.back() : no_value};
       if (has_scales()) its.scales = at[2], its.to_scales = at[3];
@@ -275,8 +262,7 @@ class BlockPanelPacker {
 
   void pack(const Panel& panel) {
     const PanelPlaces places = write_fields(b_, layout_, b_.arg(ArgField::pack_k), panel);
-    const Value source =
-        plus(b_, {b_.arg(ArgField::pack_source), product(b_, {panel.row, stride_})}, "source");
+    const Value source = rows_of_panel(b_, panel, stride_).first;
     const Value scale_stride = source_.has_scales ? stride_ : b_.arg(ArgField::pack_scale_stride);
     const Value scales =
         source_.has_scales
@@ -349,10 +335,10 @@ class BlockPanelPacker {
         run.source = copy_;
         run.stride = row_bytes;
       } else {
-        b_.branch(way.missing, Compare::not_equal, zero,
-                  [&] { copy(now[1], way.rows, row_bytes); });
-        run.source = choose(b_, {way.missing, copy_, now[1]}, "from");
-        run.stride = choose(b_, {way.missing, row_bytes, stride_}, "stride");
+        const PackRows rows = rows_or_copies(b_, {now[1], stride_}, way.missing, {copy_, row_bytes},
+                                             [&] { copy(now[1], way.rows, row_bytes); });
+        run.source = rows.first;
+        run.stride = rows.stride;
       }
       run.steps = count;
       run.ahead = plus(b_, {run.source, choose(b_, {way.next, now[2], zero}, "distance")}, "ahead");
@@ -406,13 +392,14 @@ class BlockPanelPacker {
         b_.op(OpCode::fill_bytes, {to, b_.constant(0), all});
       });
     }
-    for_rows("scales", way.rows, way.scale_stride, {from, to}, [&](const std::vector<Value>& row) {
+    for_rows(b_, layout_, "scales", way.rows, {from, to}, [&](const std::vector<Value>& row) {
       b_.loop("scale", count, {row[0], row[1]}, [&](const std::vector<Value>& at) {
         const Value scale = b_.op(OpCode::load_scalar, {at[0]}, {.bits = scale_bits_}, "scale");
         b_.op(OpCode::store_scalar, {at[1], scale}, {.bits = scale_bits_});
         return std::vector<Value>{b_.add(at[0], pitch), b_.add(at[1], layout_.panel.fixed * bytes)};
       });
-      return b_.add(row[1], bytes);
+      const Value next = b_.add(row[1], bytes);
+      return std::vector<Value>{plus(b_, {row[0], way.scale_stride}), next};
     });
   }
 
@@ -421,27 +408,14 @@ class BlockPanelPacker {
     if (!repeats_) {
       b_.op(OpCode::fill_bytes, {copy_, nothing_, times(b_, row_bytes, layout_.panel.fixed)});
     }
-    for_rows("copy", rows, stride_, {source, copy_}, [&](const std::vector<Value>& at) {
+    for_rows(b_, layout_, "copy", rows, {source, copy_}, [&](const std::vector<Value>& at) {
       if (joins()) {
         CodeJoiner(b_, layout_, whole_source_).vectors(at[0], at[1]);
       } else {
         b_.op(OpCode::copy_bytes, {at[1], at[0], row_bytes});
       }
-      return plus(b_, {at[1], row_bytes});
-    });
-  }
-
-  /// Calls body(from, to), which returns where the next one's goes, for the rows that exist; or for
-  /// all of the panel's, those beyond the last being that one again.
-  void for_rows(const char* name, Value rows, Value stride, std::vector<Value> from_to,
-                const std::function<Value(const std::vector<Value>&)>& body) const {
-    if (repeats_) from_to.push_back(less(b_, {rows, b_.constant(1)}, "following"));
-    b_.loop(name, repeats_ ? panel_ : rows, from_to, [&](const std::vector<Value>& at) {
-      const Value to = body(at);
-      const Value next = plus(b_, {at[0], stride});
-      if (!repeats_) return std::vector<Value>{next, to};
-      return std::vector<Value>{choose(b_, {at[2], next, at[0]}, "row"), to,
-                                less(b_, {at[2], b_.constant(1)}, "following")};
+      const Value next = plus(b_, {at[1], row_bytes});
+      return std::vector<Value>{plus(b_, {at[0], stride_}), next};
     });
   }
 

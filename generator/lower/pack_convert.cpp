@@ -4,7 +4,6 @@
 
 #include "lower/pack_walk.h"
 #include "lower/quantize.h"
-#include "lower/splat.h"
 #include "lower/widen.h"
 
 namespace tw {
@@ -30,9 +29,11 @@ int64_t RowConverter::tail_bytes(const Isa& isa) {
 }
 
 RowConverter::RowConverter(Builder& b, const Layout& layout, const Source& source, Value tail)
-    : b_(b), from_(type_of(source)), to_(layout.element), tail_(tail) {
-  if (to_ == ElementType::bf16) below_half_ = splat32(b, 0x7fff, "below_half");
-}
+    : b_(b),
+      from_(type_of(source)),
+      to_(layout.element),
+      tail_(tail),
+      below_half_(below_half(b, to_)) {}
 
 Value RowConverter::source_bytes(Value values) const {
   return b_.op(OpCode::imul, {values, b_.constant(bits(from_) / 8)});
@@ -48,15 +49,10 @@ void RowConverter::convert(Value to, Value from, Value values) const {
   for_steps(b_, values, step, {floats, others}, {}, [&](const std::vector<Value>& now) {
     int64_t i = 0;
     for (const Value x : load_floats(b_, now[0], step / b_.isa().lanes32(), from_)) {
-      b_.op(OpCode::store, {now[1], narrowed(x)}, {.offset = bytes * i++});
+      b_.op(OpCode::store, {now[1], narrowed(b_, x, to_, below_half_)}, {.offset = bytes * i++});
     }
     return std::vector<Value>{};
   });
-}
-
-Value RowConverter::narrowed(Value x) const {
-  if (to_ == ElementType::f16) return b_.op(OpCode::cvt_f32_f16, {x});
-  return to_ == ElementType::bf16 ? to_bf16(b_, x, below_half_) : x;
 }
 
 bool is_row(const Layout& layout) {

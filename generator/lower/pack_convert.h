@@ -20,13 +20,10 @@ class RowConverter {
   void convert(Value to, Value from, Value values) const;
 
  private:
-  /// A vector of f32 as what the layout keeps.
-  [[nodiscard]] Value narrowed(Value x) const;
-
   Builder& b_;
   ElementType from_, to_;
   Value tail_;
-  Value below_half_ = no_value;
+  Value below_half_;
 };
 
 /// Panels of one row of floats, values in the order of k.

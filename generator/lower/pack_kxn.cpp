@@ -86,18 +86,6 @@ struct PanelStore {
   }
 };
 
-/// `from` + i * stride for i in [first, first + count).
-std::vector<Value> strided(Builder& b, Value from, Value stride, int64_t first, int64_t count,
-                           const std::string& name) {
-  std::vector<Value> out;
-  Value at = from;
-  for (int64_t i = 0; i < first + count; ++i) {
-    if (i > 0) at = b.op(OpCode::iadd, {at, stride}, {}, name);
-    if (i >= first) out.push_back(at);
-  }
-  return out;
-}
-
 /// Adds every part's sums to its panel's.
 void finish_sums(Builder& b, const Layout& layout, const Touched& touched, const PackRun& run,
                  const std::vector<Value>& carried) {

@@ -51,20 +51,6 @@ class RowsPacker {
   }
 
  private:
-  void prefetch(Value ahead) const {
-    if (!b_.isa().has(OpCode::prefetch_near)) return;
-    for (int64_t line = 0; line < panel_bytes(); line += 64) {
-      b_.op(OpCode::prefetch_near, {ahead}, {.offset = line});
-    }
-  }
-  /// Pointers to so many columns.
-  [[nodiscard]] std::vector<Value> rows(Value first, Value stride, int64_t count) const {
-    std::vector<Value> rows = {first};
-    while (static_cast<int64_t>(rows.size()) < count) {
-      rows.push_back(plus(b_, {rows.back(), stride}, "row"));
-    }
-    return rows;
-  }
   /// One step of the columns that `rows` point to.
   void pack_step(const std::vector<Value>& rows, const TakePacked& take) const {
     const auto find = [&](Coordinates at) {
@@ -85,12 +71,12 @@ class RowsPacker {
     if (weights_) sums.emplace(b_, layout_, *weights_, 1);
     const std::vector<Value> cursors = {run.source, run.packed, run.ahead};
     b_.loop("k", run.steps, cursors, [&](const std::vector<Value>& now) {
-      prefetch(now[2]);
+      fetch_rows(b_, now[2], panel_bytes());
       std::vector<Value> inits = {now[0], now[1]};
       if (sums) inits.push_back(run.sums);
       const Value count = b_.constant(layout_.panel.fixed / rows_at_once);
       b_.loop("rows", count, inits, [&](const std::vector<Value>& at) {
-        const std::vector<Value> columns = rows(at[0], run.stride, rows_at_once);
+        const std::vector<Value> columns = strided(b_, at[0], run.stride, 0, rows_at_once, "row");
         std::vector<Value> carried = sums ? sums->start() : std::vector<Value>{};
         pack_step(columns, [&](Coordinates first, Value packed) {
           const int64_t offset = packed_offset(layout_, first);
@@ -119,9 +105,10 @@ class RowsPacker {
     const auto cursors = static_cast<int64_t>(inits.size());
     for (const Value zero : sums.start()) inits.push_back(zero);
     const auto results = b_.loop("k", run.steps, inits, [&](const std::vector<Value>& now) {
-      prefetch(now[2]);
+      fetch_rows(b_, now[2], panel_bytes());
       std::vector<Value> carried(now.begin() + cursors, now.end());
-      const std::vector<Value> columns = rows(now[0], run.stride, layout_.panel.fixed);
+      const std::vector<Value> columns =
+          strided(b_, now[0], run.stride, 0, layout_.panel.fixed, "row");
       pack_step(columns, [&](Coordinates first, Value packed) {
         const int64_t offset = packed_offset(layout_, first);
         store(now[1], offset, vector_of(layout_, b_.isa(), offset), packed, carried);
@@ -170,8 +157,7 @@ class PanelPacker {
 
   void pack(const Panel& panel) const {
     const PanelPlaces places = write_fields(b_, layout_, padded_, panel);
-    const Value source =
-        plus(b_, {b_.arg(ArgField::pack_source), product(b_, {panel.row, stride_})}, "source");
+    const PackRows source = rows_of_panel(b_, panel, stride_);
     const Value zero = b_.constant(0);
     // While a panel is packed, the next one's rows are fetched as the contiguous bytes they are.
     const Value next =
@@ -188,10 +174,11 @@ class PanelPacker {
           smaller(b_, {b_.op(OpCode::isub, {padded_, k}), b_.constant(step_ * at_once_)}, "values");
       const Value copied_steps = over(b_, b_.add(left, step_ - 1), step_, "copied_steps");
       const Value copied_row = times(b_, copied_steps, rows_.step_bytes(), "copied_row");
-      b_.branch(copied, Compare::not_equal, zero, [&] { copy(source, panel.rows, k, copied_row); });
+      const PackRows rows = rows_or_copies(b_, source, copied, {copy_, copied_row},
+                                           [&] { copy(source.first, panel.rows, k, copied_row); });
       PackRun run;
-      run.source = if_copied(copy_, source, "from");
-      run.stride = if_copied(copied_row, stride_, "stride");
+      run.source = rows.first;
+      run.stride = rows.stride;
       run.steps = if_copied(copied_steps, steps, "steps");
       run.ahead = plus(b_, {run.source, if_copied(zero, next, "distance")}, "ahead");
       const Value part = b_.op(OpCode::iand_imm, {left}, {.imm = step_ - 1}, "part");
@@ -211,23 +198,16 @@ class PanelPacker {
   /// Steps of the rows that exist, so many bytes of each.
   void copy(Value source, Value rows, Value k, Value row) const {
     const Value values = smaller(b_, {less(b_, {k_, k}), b_.constant(step_ * at_once_)}, "values");
-    const bool repeats = layout_.edge == Edge::last;
     b_.op(OpCode::fill_bytes, {copy_, nothing_, product(b_, {panel_, row})});
     const Value before = converter_ ? converter_->source_bytes(k) : row_bytes(b_, layout_, k);
     const Value first = plus(b_, {source, before}, "first");
-    std::vector<Value> inits = {first, copy_};
-    if (repeats) inits.push_back(less(b_, {rows, b_.constant(1)}, "following"));
-    b_.loop("copy", repeats ? panel_ : rows, inits, [&](const std::vector<Value>& now) {
+    for_rows(b_, layout_, "copy", rows, {first, copy_}, [&](const std::vector<Value>& now) {
       if (converter_) {
         converter_->convert(now[1], now[0], values);
       } else {
         copy_codes(b_, layout_, now[1], now[0], values, nothing_);
       }
-      std::vector<Value> next = {plus(b_, {now[0], stride_}), plus(b_, {now[1], row}, "to")};
-      if (!repeats) return next;
-      next[0] = choose(b_, {now[2], next[0], now[0]}, "row");
-      next.push_back(less(b_, {now[2], b_.constant(1)}, "following"));
-      return next;
+      return std::vector<Value>{plus(b_, {now[0], stride_}), plus(b_, {now[1], row}, "to")};
     });
   }
 

@@ -80,4 +80,22 @@ Place place(const Given& given, const Path& path, Dim dim, Value coordinate) {
   return place;
 }
 
+Place moved(const Given& given, Value start, const Path& path, Value n, Value k, const char* name) {
+  Builder& b = given.b;
+  Place at = place(given, path, Dim::n, n);
+  const Length base = path.base.divided(8);
+  const Value first = base.is_fixed() ? b.add(start, base) : plus(b, {start, given.length(base)});
+  at.bytes = at.bytes == no_value ? first : plus(b, {first, at.bytes});
+  const Value more = place(given, path_far(path), Dim::k, k).bytes;
+  if (more != no_value) at.bytes = plus(b, {at.bytes, more}, name);
+  return at;
+}
+
+Place at_k(const Given& given, const Place& row, const Path& path, Value k) {
+  Place at = place(given, path, Dim::k, k);
+  at.bytes = at.bytes == no_value ? row.bytes : plus(given.b, {row.bytes, at.bytes});
+  if (at.code == no_value) at.code = row.code;
+  return at;
+}
+
 }  // namespace tw

@@ -45,4 +45,10 @@ Value digit(const Given& given, const Axis& axis, bool is_coarsest, Value coordi
 
 Place place(const Given& given, const Path& path, Dim dim, Value coordinate);
 
+/// Where a row's or column's values from `k` on are, whose operand, or block, begins at `start`.
+Place moved(const Given& given, Value start, const Path& path, Value n, Value k, const char* name);
+
+/// From where that says, a value of k.
+Place at_k(const Given& given, const Place& row, const Path& path, Value k);
+
 }  // namespace tw

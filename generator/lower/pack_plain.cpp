@@ -5,6 +5,7 @@
 
 #include "lower/pack_join.h"
 #include "lower/pack_place.h"
+#include "lower/pack_plain_blocks.h"
 #include "lower/pack_rhs.h"
 #include "lower/pack_steps.h"
 #include "lower/pack_tops.h"
@@ -44,7 +45,8 @@ class PlainPacker {
         near_to_(path_below(to_, at_once_)),
         block_(layout.block == 0         ? no_value
                : has_long_blocks(layout) ? b.arg(ArgField::pack_block)
-                                         : b.constant(at_once_)) {}
+                                         : b.constant(at_once_)),
+        beside_(given_, layout, source, codes_, k_, block_) {}
 
   void pack(const Panel& panel) const {
     const PanelPlaces places = write_fields(b_, layout_, padded_, panel);
@@ -58,7 +60,7 @@ class PlainPacker {
     if (block_ == no_value) {
       b_.stepped_loop("k_part", padded_, at_once_, inits, part);
     } else {
-      b_.loop("block", blocks_in(padded_), inits, part);
+      b_.loop("block", beside_.blocks_in(padded_), inits, part);
     }
   }
 
@@ -110,15 +112,16 @@ class PlainPacker {
   [[nodiscard]] Value block(const PanelPlaces& places, Value first_k, FieldKind kind) const {
     if (is_super()) {
       const Value bytes = given_.length(super_block_bytes(layout_));
-      return plus(b_, {places.codes, product(b_, {blocks_in(first_k), bytes})});
+      return plus(b_, {places.codes, product(b_, {beside_.blocks_in(first_k), bytes})});
     }
     if (has_fields_apart(layout_) && kind != FieldKind::data) {
       const Value behind = plus(b_, {places.codes, codes_bytes(b_, layout_, padded_)}, "behind");
-      return plus(b_,
-                  {behind, product(b_, {blocks_in(first_k), given_.length(apart_bytes(layout_))})});
+      return plus(
+          b_,
+          {behind, product(b_, {beside_.blocks_in(first_k), given_.length(apart_bytes(layout_))})});
     }
     const Value fields =
-        product(b_, {blocks_in(first_k), given_.length(block_field_bytes(layout_))});
+        product(b_, {beside_.blocks_in(first_k), given_.length(block_field_bytes(layout_))});
     const Value at =
         plus(b_, {places.codes, plus(b_, {codes_bytes(b_, layout_, first_k), fields})});
     if (kind == FieldKind::data || begins_with_scales()) return at;
@@ -133,23 +136,19 @@ class PlainPacker {
     return field_offset(layout_, static_cast<size_t>(field_index(layout_, FieldKind::data)), 0);
   }
 
-  [[nodiscard]] Value blocks_in(Value k) const {
-    return b_.op(OpCode::idiv, {k, block_}, {}, "blocks");
-  }
-
   /// Some values of k of all rows that exist.
   void pack_part(const Panel& panel, const PanelPlaces& places, Value first_k, Value count) const {
     b_.loop("row", panel.rows, {number(b_, 0, "row")}, [&](const std::vector<Value>& at) {
       const auto row = [&](Value number) {
         const Value column = plus(b_, {panel.row, number}, "column");
-        Row its{
-            number, column, moved(b_.arg(ArgField::pack_source), from_, column, first_k, "from"),
-            block_ == no_value
-                ? moved(places.codes, to_, number, first_k, "to")
-                : moved(block(places, first_k, FieldKind::data), near_to_, number, first_k, "to")};
+        Row its{number, column,
+                moved(given_, b_.arg(ArgField::pack_source), from_, column, first_k, "from"),
+                block_ == no_value ? moved(given_, places.codes, to_, number, first_k, "to")
+                                   : moved(given_, block(places, first_k, FieldKind::data),
+                                           near_to_, number, first_k, "to")};
         if (converts(source_, layout_)) {
-          its.scale = of_block(FieldKind::scales, column, first_k);
-          its.minimum = of_block(FieldKind::minimums, column, first_k);
+          its.scale = beside_.real_of(FieldKind::scales, column, first_k);
+          its.minimum = beside_.real_of(FieldKind::minimums, column, first_k);
         }
         return its;
       };
@@ -203,7 +202,8 @@ class PlainPacker {
       const Value high = stored(codes[first_is_high ? 0 : 1], true);
       const Value low = stored(codes[first_is_high ? 1 : 0], false);
       const Value byte = plus(b_, {low, b_.op(OpCode::ishl, {high}, {.imm = 4})}, "byte");
-      b_.op(OpCode::store_scalar, {at(rows[0].to, near_to_, now[0]).bytes, byte}, {.bits = 8});
+      b_.op(OpCode::store_scalar, {at_k(given_, rows[0].to, near_to_, now[0]).bytes, byte},
+            {.bits = 8});
       return std::vector<Value>{b_.add(now[0], 1, "k"),
                                 plus(b_, {now[1], b_.add(codes[0], -half())}, "sum"),
                                 plus(b_, {now[2], b_.add(codes[1], -half())}, "other_sum")};
@@ -214,7 +214,7 @@ class PlainPacker {
   void join_row(const Row& row, const PanelPlaces& places, Value first_k) const {
     const Value from = super_block_of(row, first_k);
     CodeJoiner(b_, layout_, source_).each(from, [&](Value k, Value byte) {
-      b_.op(OpCode::store_scalar, {at(row.to, near_to_, k).bytes, byte}, {.bits = 8});
+      b_.op(OpCode::store_scalar, {at_k(given_, row.to, near_to_, k).bytes, byte}, {.bits = 8});
     });
     keep_numbers(row, places, first_k);
   }
@@ -223,7 +223,8 @@ class PlainPacker {
   [[nodiscard]] Value super_block_of(const Row& row, Value first_k) const {
     Path start = path_of(source_.axes, FieldKind::scale_steps);
     start.base = 0;
-    return moved(b_.arg(ArgField::pack_source), start, row.column, first_k, "numbers_from").bytes;
+    return moved(given_, b_.arg(ArgField::pack_source), start, row.column, first_k, "numbers_from")
+        .bytes;
   }
 
   void keep_numbers(const Row& row, const PanelPlaces& places, Value first_k) const {
@@ -234,7 +235,7 @@ class PlainPacker {
 
   void move_tops(const PanelPlaces& places, const Row& row, Value first_k) const {
     const Length behind = path_of(axes(layout_), FieldKind::tops).base.divided(8);
-    const Value from = block_field(FieldKind::tops, row.column, first_k, "tops_from");
+    const Value from = beside_.place_of(FieldKind::tops, row.column, first_k, "tops_from");
     const Value to =
         plus(b_, {block(places, first_k, FieldKind::data), given_.length(behind)}, "tops_to");
     put_tops(given_, layout_, source_, from, to, row.number, at_once_);
@@ -250,24 +251,12 @@ class PlainPacker {
       const Length tops = (layout_.panel * (layout_.block * top_bits(layout_))).divided(8);
       scales = plus(b_, {scales, given_.length(tops)}, "scales");
     }
-    scale(at, sum, first_k, row.number, row.column, scales);
-  }
-
-  [[nodiscard]] Place moved(Value start, const Path& path, Value n, Value k,
-                            const char* name) const {
-    Place at = place(given_, path, Dim::n, n);
-    const Length base = path.base.divided(8);
-    const Value first =
-        base.is_fixed() ? b_.add(start, base) : plus(b_, {start, given_.length(base)});
-    at.bytes = at.bytes == no_value ? first : plus(b_, {first, at.bytes});
-    const Value more = place(given_, path_far(path), Dim::k, k).bytes;
-    if (more != no_value) at.bytes = plus(b_, {at.bytes, more}, name);
-    return at;
+    beside_.keep(at, sum, first_k, row.number, row.column, scales);
   }
 
   [[nodiscard]] int64_t half() const { return codes_.half(); }
   [[nodiscard]] Value read(const Place& row, Value k) const {
-    return codes_.load(at(row, near_from_, k));
+    return codes_.load(at_k(given_, row, near_from_, k));
   }
 
   /// What the layout keeps of it, in the high or low half of a byte.
@@ -283,7 +272,7 @@ class PlainPacker {
     if (sum != no_value) inits.push_back(sum);
     const auto results = b_.loop("value", count, inits, [&](const std::vector<Value>& now) {
       const Value value = read(from, now[0]);
-      const Place to = at(to_row, near_to_, now[0]);
+      const Place to = at_k(given_, to_row, near_to_, now[0]);
       if (to.code != no_value) {
         add_code(to, value);
       } else if (is_float(layout_.element)) {
@@ -336,7 +325,7 @@ class PlainPacker {
         const Value moved = b_.op(OpCode::ishl, {high}, {.imm = i * element_bits()});
         byte = plus(b_, {byte, moved}, "byte");
       }
-      b_.op(OpCode::store_scalar, {at(to, near_to_, k).bytes, byte}, {.bits = 8});
+      b_.op(OpCode::store_scalar, {at_k(given_, to, near_to_, k).bytes, byte}, {.bits = 8});
       for (int64_t i = 1; i < together; ++i)
         total = plus(b_, {total, codes[static_cast<size_t>(i)]});
       total = b_.add(total, -together * half());
@@ -346,13 +335,6 @@ class PlainPacker {
     return times(b_, pairs, together, "k");
   }
 
-  [[nodiscard]] Place at(const Place& row, const Path& path, Value k) const {
-    Place at = place(given_, path, Dim::k, k);
-    at.bytes = at.bytes == no_value ? row.bytes : plus(b_, {row.bytes, at.bytes});
-    if (at.code == no_value) at.code = row.code;
-    return at;
-  }
-
   void add_sum(Value at, Value sum) const {
     const Value old = b_.op(OpCode::load_scalar, {at}, {.bits = 32}, "old");
     const Value more =
@@ -360,131 +342,10 @@ class PlainPacker {
     b_.op(OpCode::store_scalar, {at, plus(b_, {old, more})}, {.bits = 32});
   }
 
-  /// Copies a block's scale, and what stands beside it; adds scale * sum, unless `at` is none.
-  void scale(Value at, Value sum, Value first_k, Value row, Value column, Value scales) const {
-    const ElementType type = field_of(layout_, FieldKind::scales).type;
-    const int64_t bytes = bits(type) / 8;
-    Value from = no_value;
-    if (block_of(source_) != 0) {
-      from = block_field(FieldKind::scales, column, first_k, "scale_from");
-    } else {
-      from = beside(ArgField::pack_scales, column, first_k, "scale_from");
-    }
-    const Value kept = b_.op(OpCode::load, {from}, {.bytes = bytes}, "scale");
-    if (field_index(layout_, FieldKind::offsets) >= 0) {
-      keep_offset(plus(b_, {scales, times(b_, row, bytes)}), kept, first_k, column);
-      scales = plus(b_, {scales, given_.length(layout_.panel * bytes)});
-    }
-    const Value kept_at = plus(b_, {scales, times(b_, row, bytes)});
-    b_.op(OpCode::store, {kept_at, part_of(kept)});
-    if (field_index(layout_, FieldKind::zero_points) >= 0) {
-      keep_zero_point(plus(b_, {kept_at, given_.length(layout_.panel * bytes)}), first_k, column);
-    }
-    if (field_index(layout_, FieldKind::minimums) >= 0) {
-      const Value minimum = block_field(FieldKind::minimums, column, first_k, "minimum_from");
-      b_.op(OpCode::copy_bytes, {plus(b_, {kept_at, given_.length(layout_.panel * bytes)}), minimum,
-                                 b_.constant(bytes)});
-    }
-    if (at == no_value) return;
-    const Value real = widened(b_, kept, type);
-    const Value codes = b_.op(OpCode::cvt_i32_f32, {b_.op(OpCode::dup, {sum}, {.bits = 32})});
-    const Value old = b_.op(OpCode::load, {at}, {}, "old");
-    b_.op(OpCode::store, {at, b_.op(OpCode::fma, {codes, real, old}, {}, "total")});
-  }
-
-  /// What the layout keeps of a scale.
-  [[nodiscard]] Value part_of(Value scale) const {
-    const Field& field = field_of(layout_, FieldKind::scales);
-    if (field.factor == 1) return scale;
-    const auto part = std::bit_cast<uint32_t>(1.0F / static_cast<float>(field.factor));
-    const Value real =
-        b_.op(OpCode::fmul, {widened(b_, scale, field.type), splat32(b_, part, "part")});
-    return rounded(real, field.type, below_half(field.type));
-  }
-
-  /// Behind the scales, of their type; without an array of them, 0.
-  void keep_zero_point(Value to, Value first_k, Value column) const {
-    const ElementType type = field_of(layout_, FieldKind::zero_points).type;
-    const Value bytes = b_.constant(bits(type) / 8);
-    b_.branch(
-        b_.arg(ArgField::pack_zero_points), Compare::not_equal, b_.constant(0),
-        [&] {
-          if (source_.zero_codes) {
-            const Value steps =
-                b_.op(OpCode::dup, {zero_code(column, first_k)}, {.bits = 32}, "zero_point");
-            const Value zero = b_.op(OpCode::cvt_i32_f32, {steps});
-            b_.op(OpCode::store, {to, rounded(zero, type, below_half(type))});
-            return;
-          }
-          const Value from = beside(ArgField::pack_zero_points, column, first_k, "zero_from");
-          b_.op(OpCode::copy_bytes, {to, from, bytes});
-        },
-        [&] {
-          b_.op(OpCode::fill_bytes, {to, b_.constant(0), bytes});
-        });
-  }
-
-  /// Minus the zero point, of the scale's type, f32, times that; without an array of them, 0.
-  void keep_offset(Value to, Value scale, Value first_k, Value column) const {
-    const Value none = b_.op(OpCode::zero);
-    const Value zeros = b_.arg(ArgField::pack_zero_points);
-    b_.branch(
-        zeros, Compare::not_equal, b_.constant(0),
-        [&] {
-          const Value from = beside(ArgField::pack_zero_points, column, first_k, "zero_from");
-          const Value zero = b_.op(OpCode::load, {from}, {}, "zero_point");
-          const Value worth = b_.op(OpCode::fmul, {zero, scale});
-          b_.op(OpCode::store, {to, b_.op(OpCode::fsub, {none, worth}, {}, "offset")});
-        },
-        [&] {
-          b_.op(OpCode::store, {to, none});
-        });
-  }
-
-  /// Of a column's block, as a signed code.
-  [[nodiscard]] Value zero_code(Value column, Value first_k) const {
-    const int64_t together = 8 / codes_.width();
-    const Value number = blocks_in(first_k);
-    const Value column_bytes = over(b_, b_.add(blocks_in(k_), together - 1), together);
-    const Value from =
-        plus(b_, {b_.arg(ArgField::pack_zero_points), product(b_, {column, column_bytes})});
-    const Value at = plus(b_, {from, over(b_, number, together)}, "zero_from");
-    const Value byte = b_.op(OpCode::load_scalar, {at}, {.bits = 8}, "zero_byte");
-    const Value which = together == 1 ? no_value : remainder(given_, number, together);
-    return b_.add(codes_.code_bits(codes_.in_byte(byte, which), "zero_code"), -half());
-  }
-
-  /// Where a column's block has its value in an array beside the weights.
-  [[nodiscard]] Value beside(ArgField array, Value column, Value first_k, const char* name) const {
-    const int64_t bytes = bits(field_of(layout_, FieldKind::scales).type) / 8;
-    const Value stride = b_.arg(ArgField::pack_scale_stride);
-    const Value from = plus(b_, {b_.arg(array), product(b_, {column, stride})});
-    return plus(b_, {from, times(b_, blocks_in(first_k), bytes)}, name);
-  }
-
-  /// Where a field of a source's block is.
-  [[nodiscard]] Value block_field(FieldKind kind, Value column, Value first_k,
-                                  const char* name) const {
-    const Path path = path_of(source_.axes, kind);
-    return moved(b_.arg(ArgField::pack_source), path, column, first_k, name).bytes;
-  }
-
-  [[nodiscard]] Value load_float(Value at, ElementType type, const char* name) const {
-    return widened(b_, b_.op(OpCode::load, {at}, {.bytes = bits(type) / 8}), type, name);
-  }
-
-  /// A field of a source's block as f32; none: it has no such field.
-  [[nodiscard]] Value of_block(FieldKind kind, Value column, Value first_k) const {
-    const FieldAxes* field = find_field(source_.axes, kind);
-    if (field == nullptr) return no_value;
-    const Value at = block_field(kind, column, first_k, "at");
-    return load_float(at, field->type, kind == FieldKind::scales ? "scale" : "minimum");
-  }
-
   /// What the row's value of k is, as f32.
   [[nodiscard]] Value real(const Row& row, Value k) const {
     if (is_float(codes_.type())) {
-      return load_float(at(row.from, near_from_, k).bytes, codes_.type(), "real");
+      return load_float(b_, at_k(given_, row.from, near_from_, k).bytes, codes_.type(), "real");
     }
     const bool from_lowest = row.minimum != no_value;
     const Value raw = read(row.from, k);
@@ -494,23 +355,12 @@ class PlainPacker {
     return from_lowest ? b_.op(OpCode::fadd, {scaled, row.minimum}, {}, "real") : scaled;
   }
 
-  /// What rounded() takes.
-  [[nodiscard]] Value below_half(ElementType type) const {
-    return type == ElementType::bf16 ? splat32(b_, 0x7fff, "below_half") : no_value;
-  }
-
-  /// An f32 as that type of float.
-  [[nodiscard]] Value rounded(Value real, ElementType type, Value below_half) const {
-    if (type == ElementType::f16) return b_.op(OpCode::cvt_f32_f16, {real});
-    return type == ElementType::bf16 ? to_bf16(b_, real, below_half) : real;
-  }
-
   /// Values that become floats of the layout's type, one by one.
   void convert(const Row& row, Value count) const {
-    const Value half = below_half(layout_.element);
+    const Value half = below_half(b_, layout_.element);
     b_.loop("value", count, {number(b_, 0, "k")}, [&](const std::vector<Value>& now) {
-      const Value value = rounded(real(row, now[0]), layout_.element, half);
-      b_.op(OpCode::store, {at(row.to, near_to_, now[0]).bytes, value});
+      const Value value = narrowed(b_, real(row, now[0]), layout_.element, half);
+      b_.op(OpCode::store, {at_k(given_, row.to, near_to_, now[0]).bytes, value});
       return std::vector<Value>{b_.add(now[0], 1, "k")};
     });
   }
@@ -525,6 +375,7 @@ class PlainPacker {
   int64_t at_once_;
   Path near_from_, near_to_;  ///< of values of k that are packed at once
   Value block_;               ///< values of one; none: there are no blocks
+  PlainBlocks beside_;
   Value most_ = block_ == no_value ? b_.constant(at_once_) : block_;  ///< values at once
 };
 

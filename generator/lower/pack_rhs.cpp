@@ -54,6 +54,51 @@ void for_runs(Builder& b, Value first_k, Value steps, int64_t step, Value end,
          });
 }
 
+std::vector<Value> strided(Builder& b, Value from, Value stride, int64_t first, int64_t count,
+                           const std::string& name) {
+  std::vector<Value> out;
+  Value at = from;
+  for (int64_t i = 0; i < first + count; ++i) {
+    if (i > 0) at = b.op(OpCode::iadd, {at, stride}, {}, name);
+    if (i >= first) out.push_back(at);
+  }
+  return out;
+}
+
+PackRows rows_of_panel(Builder& b, const Panel& panel, Value stride) {
+  return {plus(b, {b.arg(ArgField::pack_source), product(b, {panel.row, stride})}, "source"),
+          stride};
+}
+
+PackRows rows_or_copies(Builder& b, const PackRows& rows, Value copied, const PackRows& copies,
+                        const std::function<void()>& copy) {
+  b.branch(copied, Compare::not_equal, b.constant(0), copy);
+  return {choose(b, {copied, copies.first, rows.first}, "from"),
+          choose(b, {copied, copies.stride, rows.stride}, "stride")};
+}
+
+void fetch_rows(Builder& b, Value from, int64_t bytes) {
+  if (!b.isa().has(OpCode::prefetch_near)) return;
+  for (int64_t line = 0; line < bytes; line += 64) {
+    b.op(OpCode::prefetch_near, {from}, {.offset = line});
+  }
+}
+
+void for_rows(Builder& b, const Layout& layout, const char* name, Value rows,
+              std::vector<Value> from_to, const Builder::Body& body) {
+  if (layout.edge != Edge::last) {
+    b.loop(name, rows, from_to, body);
+    return;
+  }
+  from_to.push_back(less(b, {rows, b.constant(1)}, "following"));
+  b.loop(name, b.constant(layout.panel.fixed), from_to, [&](const std::vector<Value>& at) {
+    std::vector<Value> next = body(at);
+    next[0] = choose(b, {at[2], next[0], at[0]}, "row");
+    next.push_back(less(b, {at[2], b.constant(1)}, "following"));
+    return next;
+  });
+}
+
 void pack_run(Builder& b, const PackRun& run, bool streams, Value copied,
               const std::function<void(const PackRun&, bool stream)>& pack) {
   if (!streams) return pack(run, false);

@@ -51,6 +51,27 @@ struct PackRun {
 void for_runs(Builder& b, Value first_k, Value steps, int64_t step, Value end,
               const std::function<void(Value k, Value copied)>& body, int64_t at_once = 1);
 
+/// `from` + i * stride for i in [first, first + count).
+std::vector<Value> strided(Builder& b, Value from, Value stride, int64_t first, int64_t count,
+                           const std::string& name);
+
+/// Columns that are rows of k values in memory.
+struct PackRows {
+  Value first;
+  Value stride;  ///< from row to row
+};
+/// A panel's, whose source's rows are that far apart.
+PackRows rows_of_panel(Builder& b, const Panel& panel, Value stride);
+/// `rows`; or `copies` that `copy` makes of them, unless `copied` is 0.
+PackRows rows_or_copies(Builder& b, const PackRows& rows, Value copied, const PackRows& copies,
+                        const std::function<void()>& copy);
+/// Fetches so many bytes.
+void fetch_rows(Builder& b, Value from, int64_t bytes);
+/// Calls body(from, to), which returns where the next row is and goes, for the rows of a panel that
+/// exist; or for all of the panel's, those beyond the last being that one again.
+void for_rows(Builder& b, const Layout& layout, const char* name, Value rows,
+              std::vector<Value> from_to, const Builder::Body& body);
+
 /// Packs a run; copied ones and those that are not aligned with plain stores, as all that never
 /// stream. copied: 0 or 1, or none.
 void pack_run(Builder& b, const PackRun& run, bool streams, Value copied,

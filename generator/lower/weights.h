@@ -15,11 +15,8 @@ namespace tw {
 /// Floats of 16 signed bytes, one for each lane of a vector, as look_up_32 takes them.
 Value worth_table(const Tile1& t, const std::array<uint8_t, 16>& worths);
 
-/// Vectors of columns of a panel of pairs, and columns.
+/// Vectors of columns of a panel of pairs.
 inline constexpr int64_t pair_vectors = 2;
-inline Length pair_columns(const Isa& isa) {
-  return isa.vector_bytes.divided(4) * pair_vectors;
-}
 /// A tile's weights as panels of pairs of bf16, from `to` on. decode_pairs.cpp
 void decode_to_pairs(const Tile1& t, Value to);
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ir/builder.h"
+#include "lower/splat.h"
 #include "model/format.h"
 
 namespace tw {
@@ -53,6 +54,15 @@ inline Value to_bf16(Builder& b, Value x, Value below_half, const std::string& n
   const Value above = b.op(OpCode::fmax, {rounded, x}, {}, "out", role);
   const Value kept = b.op(OpCode::fmin, {rounded, above}, {}, "out", role);
   return b.op(OpCode::high_half, {kept}, {}, name, role);
+}
+
+/// A vector of f32 as that type of float. `below_half`: of bf16, as to_bf16() takes it.
+inline Value narrowed(Builder& b, Value x, ElementType type, Value below_half) {
+  if (type == ElementType::f16) return b.op(OpCode::cvt_f32_f16, {x});
+  return type == ElementType::bf16 ? to_bf16(b, x, below_half) : x;
+}
+inline Value below_half(Builder& b, ElementType type) {
+  return type == ElementType::bf16 ? splat32(b, 0x7fff, "below_half") : no_value;
 }
 
 }  // namespace tw

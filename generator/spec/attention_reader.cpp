@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "model/attention.h"
+#include "spec/entry_values.h"
 #include "spec/kernel_reader.h"
 
 namespace tw {

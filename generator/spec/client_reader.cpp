@@ -8,7 +8,7 @@
 
 #include "model/depthwise.h"
 #include "model/sources.h"
-#include "spec/kernel_reader.h"
+#include "spec/entry_values.h"
 #include "spec/yaml_reader.h"
 
 namespace tw {

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "model/depthwise.h"
+#include "spec/entry_values.h"
 #include "spec/kernel_reader.h"
 
 namespace tw {

@@ -9,6 +9,7 @@
 #include "model/sources.h"
 #include "spec/attention_reader.h"
 #include "spec/depthwise_reader.h"
+#include "spec/entry_values.h"
 #include "spec/kernel_reader.h"
 
 namespace tw {
@@ -22,14 +23,28 @@ const Format* read_format(const YamlNode& node) {
   node.fail(unknown_text("format", node.text(), names));
 }
 
-/// `from:`, the packers to generate: of weights by names of sources ...
-std::vector<std::string> read_weights(const YamlNode& from, const std::vector<std::string>& known) {
-  std::vector<std::string> sources;
-  for (const YamlNode* item : alternatives(from)) {
-    if (std::find(known.begin(), known.end(), item->text()) == known.end()) {
-      item->fail(unknown_text("source", item->text(), known));
+bool stands_in(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// What some of the spec's weights come from.
+std::vector<std::string> known_sources(const YamlNode& root) {
+  std::vector<std::string> known;
+  for (const YamlNode* node : root.at("rhs").at("format").one_or_more()) {
+    for (const std::string& name : source_names(*read_format(*node))) {
+      if (!stands_in(known, name)) known.push_back(name);
     }
-    sources.push_back(item->text());
+  }
+  return known;
+}
+
+/// `from:`, the packers to generate: of weights by names of sources, of which formats have some ...
+std::vector<std::string> read_weights(const YamlNode& root, const Format& format) {
+  const std::vector<std::string> known = known_sources(root), its = source_names(format);
+  std::vector<std::string> sources;
+  for (const YamlNode* item : alternatives(root.at("rhs").at("from"))) {
+    if (!stands_in(known, item->text())) item->fail(unknown_text("source", item->text(), known));
+    if (stands_in(its, item->text())) sources.push_back(item->text());
   }
   return sources;
 }
@@ -55,9 +70,8 @@ void read_sums_of(const YamlNode& node, Family& family) {
                         family.lhs->name, family.rhs->name));
 }
 
-Family read_family(const YamlNode& root) {
+Family read_family(const YamlNode& root, const YamlNode& name_node, const YamlNode& weights) {
   Family family;
-  const YamlNode& name_node = root.at("family");
   family.name = name_node.text();
   const bool depthwise = family.name.starts_with("dwconv_");
   const bool attention = family.name.starts_with("attention_");
@@ -69,7 +83,7 @@ Family read_family(const YamlNode& root) {
   const YamlNode& lhs = root.at("lhs");
   const YamlNode& rhs = root.at("rhs");
   family.lhs = read_format(lhs.at("format"));
-  family.rhs = read_format(rhs.at("format"));
+  family.rhs = read_format(weights);
   // Sums of codes are of values that no generated packer is told.
   const bool packs_weights = !attention && !decodes && !takes_table(*family.rhs);
   packs_weights ? rhs.expect_keys({"format", "from"}) : rhs.expect_keys({"format"});
@@ -80,7 +94,7 @@ Family read_family(const YamlNode& root) {
     family.lhs_from =
         as_they_are ? std::vector{family.lhs->element} : read_activations(lhs.at("from"), family);
   }
-  if (packs_weights) family.rhs_from = read_weights(rhs.at("from"), source_names(*family.rhs));
+  if (packs_weights) family.rhs_from = read_weights(root, *family.rhs);
   family.dst = read_output(root.at("dst"));
   if (const YamlNode* node = root.find("accumulate")) family.accumulate = node->boolean();
   if (const YamlNode* node = root.find("sums")) read_sums_of(*node, family);
@@ -91,6 +105,59 @@ Family read_family(const YamlNode& root) {
                                family.name, expected));
   }
   return family;
+}
+
+/// Those that share their tiles: one for each format of weights.
+std::vector<Family> read_families(const YamlNode& root) {
+  const std::vector<const YamlNode*> names = alternatives(root.at("family"));
+  const YamlNode& format = root.at("rhs").at("format");
+  const std::vector<const YamlNode*> weights = alternatives(format);
+  if (names.size() != weights.size()) {
+    format.fail(fmt::format("{} formats are not possible with {} families: as many are",
+                            weights.size(), names.size()));
+  }
+  std::vector<Family> families;
+  for (size_t i = 0; i < names.size(); ++i) {
+    families.push_back(read_family(root, *names[i], *weights[i]));
+  }
+  return families;
+}
+
+/// `weights:` of which formats the entry is, where it is not of all that the spec has.
+bool is_of(const YamlNode& entry, const YamlNode& root, const Family& family) {
+  const YamlNode* node = entry.find("weights");
+  if (node == nullptr) return true;
+  std::vector<std::string> known;
+  for (const YamlNode* format : root.at("rhs").at("format").one_or_more()) {
+    known.push_back(format->text());
+  }
+  bool found = false;
+  for (const YamlNode* format : alternatives(*node)) {
+    if (!stands_in(known, format->text())) {
+      format->fail(unknown_text("format", format->text(), known));
+    }
+    found |= format->text() == family.rhs->name;
+  }
+  return found;
+}
+
+/// A family's variants. Those of other outputs stand behind its own, together.
+std::vector<Variant> variants_of(const YamlNode& root, const Family& family, IsaLibrary& isas) {
+  std::vector<Variant> variants;
+  const auto read = family.operation == Operation::depthwise   ? read_depthwise_kernel
+                    : family.operation == Operation::attention ? read_attention_kernel
+                                                               : read_kernel;
+  for (const YamlNode& entry : root.at("kernels").items()) {
+    if (is_of(entry, root, family)) read(entry, family, isas, variants);
+  }
+  std::stable_sort(variants.begin(), variants.end(), [&](const Variant& a, const Variant& b) {
+    const auto place = [&](const Family& of) {
+      return std::make_pair(of.accumulate != family.accumulate,
+                            of.dst == family.dst ? -1 : static_cast<int>(of.dst));
+    };
+    return place(a.family) < place(b.family);
+  });
+  return variants;
 }
 
 void check_unique(const std::vector<Variant>& variants) {
@@ -106,15 +173,14 @@ void check_unique(const std::vector<Variant>& variants) {
 }
 
 /// Each source fits the layout of some kernel.
-void check_sources(const YamlNode& root, const Family& family,
-                   const std::vector<Variant>& variants) {
+void check_sources(const YamlNode& root, const std::vector<Variant>& variants) {
   const auto fits = [&](const std::string& name) {
     return std::any_of(variants.begin(), variants.end(), [&](const Variant& variant) {
       return find_source(name, variant.rhs) != nullptr;
     });
   };
   std::string legal;
-  for (const std::string& name : source_names(*family.rhs)) {
+  for (const std::string& name : known_sources(root)) {
     if (fits(name)) legal += (legal.empty() ? "" : ", ") + name;
   }
   for (const YamlNode* item : root.at("rhs").at("from").one_or_more()) {
@@ -131,22 +197,15 @@ void check_sources(const YamlNode& root, const Family& family,
 std::vector<Variant> read_spec(const std::filesystem::path& file, IsaLibrary& isas) {
   const YamlNode root = read_yaml(file);
   root.expect_keys({"family", "lhs", "rhs", "dst", "accumulate", "sums", "kernels"});
-  const Family family = read_family(root);
+  const std::vector<Family> families = read_families(root);
   std::vector<Variant> variants;
-  const auto read = family.operation == Operation::depthwise   ? read_depthwise_kernel
-                    : family.operation == Operation::attention ? read_attention_kernel
-                                                               : read_kernel;
-  for (const YamlNode& entry : root.at("kernels").items()) read(entry, family, isas, variants);
-  // Families stand together, the one that the file is named after first.
-  std::stable_sort(variants.begin(), variants.end(), [&](const Variant& a, const Variant& b) {
-    const auto place = [&](const Family& of) {
-      return std::make_pair(of.accumulate != family.accumulate,
-                            of.dst == family.dst ? -1 : static_cast<int>(of.dst));
-    };
-    return place(a.family) < place(b.family);
-  });
+  for (const Family& family : families) {
+    for (Variant& variant : variants_of(root, family, isas)) {
+      variants.push_back(std::move(variant));
+    }
+  }
   check_unique(variants);
-  if (!family.rhs_from.empty() && !variants.empty()) check_sources(root, family, variants);
+  if (!families.front().rhs_from.empty() && !variants.empty()) check_sources(root, variants);
   return variants;
 }
 

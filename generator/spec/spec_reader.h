@@ -1,4 +1,5 @@
-// specs/FAMILY.yaml -> Variants. Lists multiply: one variant for each combination.
+// specs/FAMILY.yaml -> Variants. Lists multiply: one variant for each combination; but of families,
+// and formats of weights, the first goes with the first.
 #pragma once
 
 #include <filesystem>

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "model/variant.h"
-#include "spec/kernel_reader.h"
+#include "spec/entry_values.h"
 #include "spec/yaml_reader.h"
 
 namespace tw {

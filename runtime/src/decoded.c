@@ -11,9 +11,8 @@
 #include "internal.h"
 
 enum {
-  K_STEP = 64, /* values of k: a multiple of what panels of floats, and rows, are read in */
-  SMALL_L1 = 32 * 1024, /* bytes, where the device does not say */
-  PAIR_COLUMNS = 32     /* of a panel of pairs of bf16 */
+  K_STEP = 64,         /* values of k: a multiple of what panels of floats, and rows, are read in */
+  SMALL_L1 = 32 * 1024 /* bytes, where the device does not say */
 };
 
 static bool is_decoder(const tw_kernel* decoder, uint64_t layout, const tw_device* device) {
@@ -21,11 +20,6 @@ static bool is_decoder(const tw_kernel* decoder, uint64_t layout, const tw_devic
   return decoder->rhs->id == layout && panel != 0 && decoder->tile_n % panel == 0 &&
          decoder->tile_n <= TW_BIAS_COLUMNS && !decoder->rhs->scales_apart &&
          tw_keeps_bias(decoder->rhs) && tw_runnable_kernel(decoder, device);
-}
-
-/* Of what a decoder writes, in columns. */
-static size_t panel_of(const tw_kernel* decoder) {
-  return decoder->dst == TW_BF16 ? PAIR_COLUMNS : decoder->tile_n;
 }
 
 /* Columns that are decoded together: whole panels, of codes as of floats. */
@@ -54,7 +48,7 @@ static bool reads_decoded(const tw_kernel* decoder, const tw_kernel* kernel,
                           const tw_device* device) {
   const tw_layout* rhs = kernel->rhs;
   if (rhs == NULL || kernel->lhs == NULL || rhs->type != decoder->dst || !tw_is_float(rhs) ||
-      rhs->panel != panel_of(decoder) || rhs->panel_scalable != 0 || !tw_keeps_bias(rhs)) {
+      rhs->panel != decoder->decoded_panel || rhs->panel_scalable != 0 || !tw_keeps_bias(rhs)) {
     return false;
   }
   const bool as_written = rhs->type == TW_F32 ? rhs->k_multiple == 1 : holds_pairs(rhs);
@@ -65,7 +59,7 @@ static bool reads_decoded(const tw_kernel* decoder, const tw_kernel* kernel,
 /* All tiles are one panel wide, and all sums can be added to. */
 static bool make_choice(const tw_plan* plan, const tw_kernel* kernel, tw_choice* choice) {
   return kernel->dst == plan->dst_type && tw_make_choice(plan, kernel, choice) &&
-         choice->tile_n == panel_of(plan->decoding.decoder) && choice->adding != NULL;
+         choice->tile_n == plan->decoding.decoder->decoded_panel && choice->adding != NULL;
 }
 
 /* Those that read the caller's rows. */
@@ -83,7 +77,7 @@ static void add_kernels(const tw_plan* plan, tw_split* split) {
 /* Of a value of k. */
 static size_t panel_value_bytes(const tw_plan* plan) {
   const tw_kernel* decoder = plan->decoding.decoder;
-  return panel_of(decoder) * tw_type_bytes(decoder->dst);
+  return decoder->decoded_panel * tw_type_bytes(decoder->dst);
 }
 static size_t value_bytes(const tw_plan* plan) {
   return columns_of(plan) * tw_type_bytes(plan->decoding.decoder->dst);

@@ -1,9 +1,11 @@
 // This build's generator makes the files that ship, whatever compiler built it: one kernel in a
 // dozen, every packer; with sanitizers a third of the former and a fifth of the latter. (All of
-// them: `tilewright generate --check`.)
+// them: `tilewright generate --check`.) And every packer is named by itself.
 #include "pipeline/generated_tree.h"
 
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 #include "emit/packer.h"
 #include "emit/write_tree.h"
@@ -66,6 +68,40 @@ TEST(GeneratedTree, PackersAreWhatShips) {
   for (const PackerSource& packer : packers) {
     EXPECT_TRUE(is_as_shipped(packer.symbol + ".c", packer.text)) << packer.symbol;
   }
+}
+
+/// Every packer of `some` is one of `all`, by its name and into the same layouts.
+void expect_among(const std::map<std::string, std::vector<Layout>>& some,
+                  const std::map<std::string, std::vector<Layout>>& all) {
+  for (const auto& [name, layouts] : some) {
+    const auto found = all.find(name);
+    ASSERT_NE(found, all.end()) << name;
+    for (const Layout& layout : layouts) {
+      const auto same = std::find(found->second.begin(), found->second.end(), layout);
+      EXPECT_NE(same, found->second.end()) << name << ": " << canonical(layout);
+    }
+  }
+}
+
+TEST(GeneratedTree, NamesHangOnNothingElse) {
+  IsaLibrary isas(kSource / "templates");
+  std::vector<Variant> variants = read_variants(shipped_specs(), isas);
+  const auto all = packed_layouts(variants);
+  std::map<std::string, std::vector<Variant>> families;
+  for (const Variant& variant : variants) families[variant.family.name].push_back(variant);
+  EXPECT_GT(families.size(), 20U);
+  std::set<std::string> names;
+  for (const auto& [family, its] : families) {
+    SCOPED_TRACE(family + " alone");
+    const auto alone = packed_layouts(its);
+    expect_among(alone, all);
+    for (const auto& [name, layouts] : alone) names.insert(name);
+  }
+  EXPECT_EQ(names.size(), all.size());
+  std::reverse(variants.begin(), variants.end());
+  const auto reversed = packed_layouts(variants);
+  EXPECT_EQ(reversed.size(), all.size());
+  expect_among(reversed, all);
 }
 
 }  // namespace

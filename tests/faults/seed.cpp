@@ -65,12 +65,10 @@ fs::path make_program(BuildTree& build, const std::string& target, const fs::pat
   return program;
 }
 
-/// The spec that a generated file says it is from, as an option; nothing: it says none, or its name
-/// ends in a hash, which tells it from another spec's.
+/// The first spec that a generated file says it is from, as an option; nothing: it says none.
 std::string spec_option(const fs::path& made) {
   const std::string text = read_text(made);
   std::smatch match;
-  if (std::regex_search(made.stem().string(), std::regex("_[0-9a-f]{8}$"))) return {};
   if (!std::regex_search(text, match, std::regex(R"(from +(specs/\S+\.yaml))"))) return {};
   return fmt::format(" --spec '{}'", (root / match[1].str()).string());
 }

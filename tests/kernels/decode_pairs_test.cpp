@@ -120,7 +120,7 @@ float bf16_at(const uint8_t* from) {
 
 /// As f32 [n][k].
 std::vector<float> decoded_pairs(const tw_kernel& decoder, const PairWeights& weights) {
-  const size_t panel = 32, values = panel * weights.k * 2;
+  const size_t panel = decoder.decoded_panel, values = panel * weights.k * 2;
   const size_t panels = (weights.n + decoder.tile_n - 1) / decoder.tile_n * decoder.tile_n / panel;
   GuardedBuffer rhs("rhs", weights.packed.size(), Flush::end);
   std::copy(weights.packed.begin(), weights.packed.end(), rhs.data());

@@ -104,7 +104,7 @@ class Decoder : public testing::TestWithParam<const tw_kernel*> {};
 /// The packed weights end at an inaccessible page, and so do the floats.
 TEST_P(Decoder, WritesWhatCodesAreWorth) {
   const tw_kernel& decoder = *GetParam();
-  const size_t panel = decoder.tile_n, block = decoder.rhs->block;
+  const size_t panel = decoder.decoded_panel, block = decoder.rhs->block;
   for (const size_t k : {block, 3 * block}) {
     for (const size_t n : {panel, 2 * panel, 2 * panel + 1}) {
       const Weights weights(decoder, n, k, tilewright::detect());

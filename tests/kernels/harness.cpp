@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <sstream>
 
 #include "kernels/float_operands.h"
 #include "kernels/given_table.h"
+#include "kernels/output.h"
 #include "kernels/rhs_source.h"
 #include "kernels/rows.h"
 #include "kernels/static_operands.h"
@@ -20,21 +20,6 @@
 
 namespace tw::test {
 namespace {
-
-constexpr uint8_t poison = 0xD1;
-
-using Buffer = std::unique_ptr<GuardedBuffer>;
-
-Buffer make_buffer(const char* name, size_t bytes, const Case& test) {
-  return std::make_unique<GuardedBuffer>(name, bytes, test.flush, test.misalign);
-}
-
-template <typename T>
-Buffer make_buffer(const char* name, const std::vector<T>& values, const Case& test) {
-  Buffer buffer = make_buffer(name, values.size() * sizeof(T), test);
-  if (!values.empty()) std::memcpy(buffer->data(), values.data(), buffer->size());
-  return buffer;
-}
 
 /// What a packed operand is made of.
 struct Packed {
@@ -211,92 +196,6 @@ std::string output_type(const tw_kernel& kernel) {
   }
 }
 
-/// A whole output in memory.
-struct Output {
-  std::string type;
-  Buffer buffer;
-  size_t stride = 0;
-  std::vector<uint8_t> before;
-
-  [[nodiscard]] size_t size() const { return bytes_of_float(type); }
-  [[nodiscard]] size_t offset(size_t row, size_t column) const {
-    return row * stride + column * size();
-  }
-  [[nodiscard]] uint32_t bits(size_t row, size_t column) const {
-    uint32_t found = 0;
-    std::memcpy(&found, buffer->data() + offset(row, column), size());
-    return found;
-  }
-  [[nodiscard]] float value(size_t row, size_t column) const {
-    return value_of_bits(type, bits(row, column));
-  }
-};
-
-/// `old`: of its values, before; none: poison.
-Output make_output(const Case& test, const std::string& type, const std::vector<float>& old) {
-  Output out;
-  out.type = type;
-  const size_t row = test.n * out.size();
-  out.stride = row + test.dst_padding;
-  const bool empty = test.m == 0 || test.n == 0;
-  out.buffer = make_buffer("dst", empty ? 0 : (test.m - 1) * out.stride + row, test);
-  out.buffer->fill(poison);
-  for (size_t i = 0; i < old.size(); ++i) {
-    const uint32_t bits = float_bits(type, old[i]);
-    std::memcpy(out.buffer->data() + out.offset(i / test.n, i % test.n), &bits, out.size());
-  }
-  out.before.assign(out.buffer->data(), out.buffer->data() + out.buffer->size());
-  return out;
-}
-
-/// What is wrong with an output; empty: nothing.
-using Judge = std::function<std::string(size_t row, size_t column, const Output& out)>;
-
-/// Right to the bit, from right f32 values; signs and payloads of NaNs are nobody's promise.
-template <typename ValueAt>
-Judge judge_bits(ValueAt value_at) {
-  return [value_at](size_t row, size_t column, const Output& out) {
-    const float exact = value_at(row, column);
-    const uint32_t right = output_bits(out.type, exact);
-    const float value = out.value(row, column);
-    if (out.bits(row, column) == right || (std::isnan(value) && std::isnan(exact))) {
-      return std::string();
-    }
-    std::ostringstream text;
-    text << std::hexfloat << value << ", should be " << value_of_bits(out.type, right);
-    return text.str();
-  };
-}
-
-/// Codes.
-template <typename Problem>
-Judge judge_codes(const Problem& problem) {
-  return judge_bits([n = problem.n, expected = multiply(problem)](size_t row, size_t column) {
-    return expected[row * n + column];
-  });
-}
-
-/// Floats: within the bound.
-Judge judge_floats(const FloatMatmul& floats) {
-  return [floats](size_t row, size_t column, const Output& out) {
-    const FloatOutput right = float_output(floats, row, column);
-    if (agrees(out.value(row, column), right, floats)) return std::string();
-    std::ostringstream text;
-    text << out.value(row, column) << ", should be " << right.value << " +- " << right.bound;
-    return text.str();
-  };
-}
-
-/// Sums of f16, added to `old` if there are such: right to the bit.
-Judge judge_half_sums(const FloatMatmul& floats, const std::vector<float>& old,
-                      const HalfSets& how) {
-  return judge_bits([floats, old, how](size_t row, size_t column) {
-    float sum = half_sum(floats, row, column, how) + floats.bias[column];
-    if (!old.empty()) sum += old[row * floats.n + column];
-    return clamp_output(sum, floats.min, floats.max);
-  });
-}
-
 /// The kernel whose f32 outputs those of `kernel` are before they are added to what was there, and
 /// converted.
 const tw_kernel* f32_twin(const tw_kernel& kernel) {
@@ -331,40 +230,6 @@ Judge judge_by(const tw_kernel& twin, tw_args args, const Case& test,
     const float sum = out->value(row, column);
     return old.empty() ? sum : clamp_output(sum + old[row * n + column], min, max);
   });
-}
-
-/// Compares the portion with the reference and everything else with what was there.
-std::string compare(const Case& test, const Judge& judge, const Output& out) {
-  const Portion& portion = test.portion;
-  const GuardedBuffer& dst = *out.buffer;
-  std::vector<bool> ours(dst.size(), false);
-  for (size_t row = portion.m0; row < portion.m1; ++row) {
-    for (size_t column = portion.n0; column < portion.n1; ++column) {
-      const std::string wrong = judge(row, column, out);
-      if (!wrong.empty()) {
-        return "dst[" + std::to_string(row) + "][" + std::to_string(column) + "] is " + wrong;
-      }
-      for (size_t i = 0; i < out.size(); ++i) ours[out.offset(row, column) + i] = true;
-    }
-  }
-  for (size_t i = 0; i < dst.size(); ++i) {
-    if (!ours[i] && dst.data()[i] != out.before[i]) {
-      return "it wrote byte " + std::to_string(i % out.stride) + " of row " +
-             std::to_string(i / out.stride) + ", outside of the portion";
-    }
-  }
-  return {};
-}
-
-/// The output with all NaNs alike: their signs and payloads are nobody's promise.
-std::vector<uint8_t> output_bytes(const Case& test, const Output& out) {
-  std::vector<uint8_t> bytes(out.buffer->data(), out.buffer->data() + out.buffer->size());
-  const uint32_t nan = output_bits(out.type, NAN);
-  for (size_t i = 0; i < test.m * test.n; ++i) {
-    if (!std::isnan(out.value(i / test.n, i % test.n))) continue;
-    std::memcpy(bytes.data() + out.offset(i / test.n, i % test.n), &nan, out.size());
-  }
-  return bytes;
 }
 
 const tw_packer* rhs_packer_of(const tw_kernel& kernel, const Packers& packers, const Case& test) {

@@ -10,6 +10,8 @@
 
 #include "emit/write_tree.h"
 #include "ship/ship_fixture.h"
+#include "spec/isa_reader.h"
+#include "spec/yaml_reader.h"
 
 namespace tw {
 namespace {
@@ -21,9 +23,11 @@ const fs::path source = TILEWRIGHT_SOURCE_DIR;
 /// Families with f32 out that have kernels on every machine.
 std::set<std::string> families() {
   std::set<std::string> found;
-  for (const auto& entry : fs::directory_iterator(source / "specs")) {
-    const std::string name = entry.path().stem().string();
-    if (name.find("matmul_clamp_f32_") == 0) found.insert(name);
+  for (const std::string& spec : yaml_names(source / "specs")) {
+    const YamlNode root = read_yaml(source / "specs" / (spec + ".yaml"));
+    for (const YamlNode* family : root.at("family").one_or_more()) {
+      if (family->text().find("matmul_clamp_f32_") == 0) found.insert(family->text());
+    }
   }
   found.erase("matmul_clamp_f32_f16p_f16p");
   found.erase("matmul_clamp_f32_f16p_qsi4c32p");

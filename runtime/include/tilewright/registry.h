@@ -198,9 +198,10 @@ typedef struct tw_kernel {
   const char* core; /* what it is scheduled for, "neoverse-n2"; of C: what macs_per_cycle is for */
   int in_order;     /* that core issues in order: for machines of such cores */
   size_t tile_m_scalable;
-  tw_type dst;        /* of its outputs */
-  int accumulate;     /* 1: they are added to what dst holds; all rows of a family, or none */
-  const char* symbol; /* of `run`, and its file's name: rows of blocks of 64 and more share one */
+  tw_type dst;          /* of its outputs */
+  int accumulate;       /* 1: they are added to what dst holds; all rows of a family, or none */
+  const char* symbol;   /* of `run`, and its file's name: rows of blocks of 64 and more share one */
+  size_t decoded_panel; /* of a decoder: columns of a panel that it writes; else 0 */
 } tw_kernel;
 
 /* A depthwise convolution computes m neighboring outputs of a line, n channels each, from k taps:
@@ -243,10 +244,10 @@ typedef struct tw_attention_kernel {
 
 /* A decoder, a tw_kernel like others, makes floats of packed weights: dst[panel][k][column] of n
  * columns and k values, whole blocks of them (floats: whole unroll_k), where rhs begins. Panels of
- * tile_n columns, from one to the next dst_stride bytes, with nothing behind their values; whole
- * panels are written. `dst` is their type; those of bf16 are of 32 columns, tile_n / 32 together,
- * in pairs of k, dst[panel][k / 2][column][k % 2], rounded to nearest, ties away from zero. Of the
- * arguments lhs, bias and limits are not read. */
+ * decoded_panel columns, of which tile_n are whole ones, from one to the next dst_stride bytes,
+ * with nothing behind their values; whole panels are written. `dst` is their type; those of bf16
+ * are in pairs of k, dst[panel][k / 2][column][k % 2], rounded to nearest, ties away from zero. Of
+ * the arguments lhs, bias and limits are not read. */
 
 /* A packer has a row for each layout that it can be told to pack into. */
 typedef struct tw_packer {

@@ -1,0 +1,43 @@
+// What stands beside a block's codes: taken from the source or the caller's arrays, column by
+// column.
+#pragma once
+
+#include "lower/source_codes.h"
+
+namespace tw {
+
+/// A float of a source.
+Value load_float(Builder& b, Value at, ElementType type, const char* name);
+
+class PlainBlocks {
+ public:
+  /// k: values of a row; block: of one, or none: there are no blocks.
+  PlainBlocks(const Given& given, const Layout& layout, const Source& source,
+              const SourceCodes& codes, Value k, Value block);
+
+  [[nodiscard]] Value blocks_in(Value k) const;
+
+  /// Copies a block's scale, and what stands beside it; adds scale * sum, unless `at` is none.
+  void keep(Value at, Value sum, Value first_k, Value row, Value column, Value scales) const;
+
+  /// Where a field of a source's block is.
+  [[nodiscard]] Value place_of(FieldKind kind, Value column, Value first_k, const char* name) const;
+  /// That field as f32; none: the source has no such field.
+  [[nodiscard]] Value real_of(FieldKind kind, Value column, Value first_k) const;
+
+ private:
+  [[nodiscard]] Value part_of(Value scale) const;
+  void keep_zero_point(Value to, Value first_k, Value column) const;
+  void keep_offset(Value to, Value scale, Value first_k, Value column) const;
+  [[nodiscard]] Value zero_code(Value column, Value first_k) const;
+  [[nodiscard]] Value beside(ArgField array, Value column, Value first_k, const char* name) const;
+
+  Builder& b_;
+  const Given& given_;
+  const Layout& layout_;
+  const Source& source_;
+  const SourceCodes& codes_;
+  Value k_, block_;
+};
+
+}  // namespace tw

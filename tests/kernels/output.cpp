@@ -1,0 +1,76 @@
+#include "kernels/output.h"
+
+namespace tw::test {
+
+Buffer make_buffer(const char* name, size_t bytes, const Case& test) {
+  return std::make_unique<GuardedBuffer>(name, bytes, test.flush, test.misalign);
+}
+
+Output make_output(const Case& test, const std::string& type, const std::vector<float>& old) {
+  Output out;
+  out.type = type;
+  const size_t row = test.n * out.size();
+  out.stride = row + test.dst_padding;
+  const bool empty = test.m == 0 || test.n == 0;
+  out.buffer = make_buffer("dst", empty ? 0 : (test.m - 1) * out.stride + row, test);
+  out.buffer->fill(poison);
+  for (size_t i = 0; i < old.size(); ++i) {
+    const uint32_t bits = float_bits(type, old[i]);
+    std::memcpy(out.buffer->data() + out.offset(i / test.n, i % test.n), &bits, out.size());
+  }
+  out.before.assign(out.buffer->data(), out.buffer->data() + out.buffer->size());
+  return out;
+}
+
+Judge judge_floats(const FloatMatmul& floats) {
+  return [floats](size_t row, size_t column, const Output& out) {
+    const FloatOutput right = float_output(floats, row, column);
+    if (agrees(out.value(row, column), right, floats)) return std::string();
+    std::ostringstream text;
+    text << out.value(row, column) << ", should be " << right.value << " +- " << right.bound;
+    return text.str();
+  };
+}
+
+Judge judge_half_sums(const FloatMatmul& floats, const std::vector<float>& old,
+                      const HalfSets& how) {
+  return judge_bits([floats, old, how](size_t row, size_t column) {
+    float sum = half_sum(floats, row, column, how) + floats.bias[column];
+    if (!old.empty()) sum += old[row * floats.n + column];
+    return clamp_output(sum, floats.min, floats.max);
+  });
+}
+
+std::string compare(const Case& test, const Judge& judge, const Output& out) {
+  const Portion& portion = test.portion;
+  const GuardedBuffer& dst = *out.buffer;
+  std::vector<bool> ours(dst.size(), false);
+  for (size_t row = portion.m0; row < portion.m1; ++row) {
+    for (size_t column = portion.n0; column < portion.n1; ++column) {
+      const std::string wrong = judge(row, column, out);
+      if (!wrong.empty()) {
+        return "dst[" + std::to_string(row) + "][" + std::to_string(column) + "] is " + wrong;
+      }
+      for (size_t i = 0; i < out.size(); ++i) ours[out.offset(row, column) + i] = true;
+    }
+  }
+  for (size_t i = 0; i < dst.size(); ++i) {
+    if (!ours[i] && dst.data()[i] != out.before[i]) {
+      return "it wrote byte " + std::to_string(i % out.stride) + " of row " +
+             std::to_string(i / out.stride) + ", outside of the portion";
+    }
+  }
+  return {};
+}
+
+std::vector<uint8_t> output_bytes(const Case& test, const Output& out) {
+  std::vector<uint8_t> bytes(out.buffer->data(), out.buffer->data() + out.buffer->size());
+  const uint32_t nan = output_bits(out.type, NAN);
+  for (size_t i = 0; i < test.m * test.n; ++i) {
+    if (!std::isnan(out.value(i / test.n, i % test.n))) continue;
+    std::memcpy(bytes.data() + out.offset(i / test.n, i % test.n), &nan, out.size());
+  }
+  return bytes;
+}
+
+}  // namespace tw::test
