@@ -10,7 +10,7 @@
 #include "ship/one_of_each.h"
 #include "support/environment.h"
 
-namespace tw {
+namespace tw::generated_tree_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -69,4 +69,4 @@ TEST(GeneratedTree, PackersAreWhatShips) {
 }
 
 }  // namespace
-}  // namespace tw
+}  // namespace tw::generated_tree_test

@@ -4,7 +4,7 @@
 
 #include "folder.h"
 
-namespace tw {
+namespace tw::spec_reader_test {
 namespace {
 
 // Two ISAs: one that dots unsigned with signed bytes in vectors of 16 lanes, one that multiplies
@@ -535,4 +535,4 @@ TEST_F(SpecReader, RefusesAnUnreadableFile) {
 }
 
 }  // namespace
-}  // namespace tw
+}  // namespace tw::spec_reader_test
