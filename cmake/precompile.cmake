@@ -2,7 +2,7 @@
 # time. Off by itself: clang-tidy and clangd cannot read what gcc makes of headers, and a file that
 # forgets to include what it uses compiles all the same.
 option(TILEWRIGHT_PRECOMPILE "Precompile the headers that most files include" OFF)
-option(TILEWRIGHT_UNITY "Compile the files of large libraries several at a time" OFF)
+option(TILEWRIGHT_UNITY "Compile the files of tests and large libraries several at a time" OFF)
 set(tw_common_headers <algorithm> <cstdint> <cstring> <filesystem> <functional> <map> <memory>
                       <optional> <set> <stdexcept> <string> <vector> <fmt/format.h>)
 

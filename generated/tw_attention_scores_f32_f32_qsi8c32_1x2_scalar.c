@@ -27,6 +27,10 @@ extern "C" {
 
 void tw_attention_scores_f32_f32_qsi8c32_1x2_scalar(const tw_args* args);
 
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC push_options
+#pragma GCC optimize("no-tree-loop-vectorize")
+#endif
 void tw_attention_scores_f32_f32_qsi8c32_1x2_scalar(const tw_args* args) {
   const size_t s = args->m >> 0;
   const uint8_t* lhs = (const uint8_t*)args->lhs;
@@ -481,6 +485,9 @@ void tw_attention_scores_f32_f32_qsi8c32_1x2_scalar(const tw_args* args) {
     dst += args->dst_stride;
   }
 }
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC pop_options
+#endif
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -27,6 +27,10 @@ extern "C" {
 
 void tw_attention_weights_f32_f32_f16_1x1_scalar(const tw_args* args);
 
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC push_options
+#pragma GCC optimize("no-tree-loop-vectorize")
+#endif
 void tw_attention_weights_f32_f32_f16_1x1_scalar(const tw_args* args) {
   const float constant = tw_f32_of_bits((int32_t)0xc2b00000);
   const float constant_2 = tw_f32_of_bits((int32_t)0x3fb8aa3b);
@@ -160,6 +164,9 @@ void tw_attention_weights_f32_f32_f16_1x1_scalar(const tw_args* args) {
     lhs += args->lhs_stride;
   }
 }
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC pop_options
+#endif
 
 #ifdef __cplusplus
 }  // extern "C"

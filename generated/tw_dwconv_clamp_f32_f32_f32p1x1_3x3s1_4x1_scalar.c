@@ -27,6 +27,10 @@ extern "C" {
 
 void tw_dwconv_clamp_f32_f32_f32p1x1_3x3s1_4x1_scalar(const tw_args* args);
 
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC push_options
+#pragma GCC optimize("no-tree-loop-vectorize")
+#endif
 void tw_dwconv_clamp_f32_f32_f32p1x1_3x3s1_4x1_scalar(const tw_args* args) {
   size_t n = args->n;
   size_t column_bytes = 0;
@@ -248,6 +252,9 @@ void tw_dwconv_clamp_f32_f32_f32p1x1_3x3s1_4x1_scalar(const tw_args* args) {
     rhs += args->rhs_stride;
   }
 }
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC pop_options
+#endif
 
 #ifdef __cplusplus
 }  // extern "C"

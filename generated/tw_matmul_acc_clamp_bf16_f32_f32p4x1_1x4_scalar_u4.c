@@ -27,6 +27,10 @@ extern "C" {
 
 void tw_matmul_acc_clamp_bf16_f32_f32p4x1_1x4_scalar_u4(const tw_args* args);
 
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC push_options
+#pragma GCC optimize("no-tree-loop-vectorize")
+#endif
 void tw_matmul_acc_clamp_bf16_f32_f32p4x1_1x4_scalar_u4(const tw_args* args) {
   size_t n_left = args->n;
   size_t column_bytes = 0;
@@ -283,6 +287,9 @@ void tw_matmul_acc_clamp_bf16_f32_f32p4x1_1x4_scalar_u4(const tw_args* args) {
     rhs_panel += args->rhs_stride;
   }
 }
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC pop_options
+#endif
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -28,6 +28,10 @@ extern "C" {
 
 void tw_matmul_clamp_f32_f32_qai8c32p4x4_1x4_scalar_fma_blocks_bf16_u32(const tw_args* args);
 
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC push_options
+#pragma GCC optimize("no-tree-loop-vectorize")
+#endif
 void tw_matmul_clamp_f32_f32_qai8c32p4x4_1x4_scalar_fma_blocks_bf16_u32(const tw_args* args) {
   size_t n_left = args->n;
   size_t column_bytes = 0;
@@ -1099,6 +1103,9 @@ void tw_matmul_clamp_f32_f32_qai8c32p4x4_1x4_scalar_fma_blocks_bf16_u32(const tw
     rhs_panel += args->rhs_stride;
   }
 }
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC pop_options
+#endif
 
 #ifdef __cplusplus
 }  // extern "C"

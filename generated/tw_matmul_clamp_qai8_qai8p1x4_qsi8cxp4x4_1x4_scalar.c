@@ -27,6 +27,10 @@ extern "C" {
 
 void tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp4x4_1x4_scalar(const tw_args* args);
 
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC push_options
+#pragma GCC optimize("no-tree-loop-vectorize")
+#endif
 void tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp4x4_1x4_scalar(const tw_args* args) {
   size_t n_left = args->n;
   size_t column_bytes = 0;
@@ -233,6 +237,9 @@ void tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp4x4_1x4_scalar(const tw_args* args) {
     rhs_panel += args->rhs_stride;
   }
 }
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC pop_options
+#endif
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -5,15 +5,28 @@
 #include "spec/yaml_reader.h"
 
 namespace tw {
+namespace {
+
+std::string lines_of(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
+}  // namespace
 
 CFileRules read_c_file_rules(const std::filesystem::path& templates_dir) {
   const YamlNode file = read_yaml(templates_dir / "file" / "c.yaml");
-  file.expect_keys({"guards", "before_functions"});
+  file.expect_keys({"guards", "before_functions", "portable_kernel"});
   CFileRules rules;
   for (const YamlNode::Entry& entry : file.at("guards").entries()) {
     rules.guards[entry.key] = entry.value.text();
   }
   rules.before_functions = file.at("before_functions").texts();
+  const YamlNode& portable = file.at("portable_kernel");
+  portable.expect_keys({"before", "after"});
+  rules.before_portable_kernel = portable.at("before").texts();
+  rules.after_portable_kernel = portable.at("after").texts();
   return rules;
 }
 
@@ -24,6 +37,11 @@ const std::string& c_guard(const CFileRules& rules, const Isa& isa) {
                   fmt::format("file/c.yaml has no guard for architecture '{}'", isa.architecture));
 }
 
+std::string kernel_function(const CFileRules& rules, const Isa& isa, const std::string& function) {
+  if (isa.architecture != "portable") return function;
+  return lines_of(rules.before_portable_kernel) + function + lines_of(rules.after_portable_kernel);
+}
+
 std::string c_file(const CFileRules& rules, const Isa& isa, const std::string& functions,
                    const std::string& symbol, const std::string& args_type) {
   const std::string& guard = c_guard(rules, isa);
@@ -31,7 +49,7 @@ std::string c_file(const CFileRules& rules, const Isa& isa, const std::string& f
   if (!guard.empty()) text += fmt::format("#if {}\n", guard);
   for (const std::string& include : isa.c_includes) text += fmt::format("#include <{}>\n", include);
   if (!isa.c_includes.empty()) text += "\n";
-  for (const std::string& line : rules.before_functions) text += line + "\n";
+  text += lines_of(rules.before_functions);
   text += fmt::format(
       "\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n"
       "void {}(const {}* args);\n\n{}\n"

@@ -14,6 +14,7 @@ namespace tw {
 struct CFileRules {
   std::map<std::string, std::string> guards;  ///< architecture -> preprocessor condition
   std::vector<std::string> before_functions;
+  std::vector<std::string> before_portable_kernel, after_portable_kernel;
 };
 
 /// Throws SpecError.
@@ -22,6 +23,9 @@ CFileRules read_c_file_rules(const std::filesystem::path& templates_dir);
 /// The condition under which code for `isa` is compiled; empty: always. Throws SpecError
 /// when the rules do not know its architecture.
 const std::string& c_guard(const CFileRules& rules, const Isa& isa);
+
+/// The function of a kernel, with what stands around it in the file of a portable one.
+std::string kernel_function(const CFileRules& rules, const Isa& isa, const std::string& function);
 
 /// A whole file without its head: it compiles as C11 and C++ without flags, to nothing on other
 /// architectures. `functions` are definitions, the last one is `symbol`, which takes a pointer to

@@ -15,7 +15,7 @@
 #include "tuner/device_text.h"
 #include "tuner/sample_record.h"
 
-namespace tw {
+namespace tw::command_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -414,4 +414,4 @@ TEST(Command, GeneratesEverything) {
 }
 
 }  // namespace
-}  // namespace tw
+}  // namespace tw::command_test

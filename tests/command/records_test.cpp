@@ -7,7 +7,7 @@
 #include "support/run_command.h"
 #include "tuner/sample_record.h"
 
-namespace tw {
+namespace tw::records_test {
 namespace {
 
 using namespace tuner;
@@ -18,7 +18,7 @@ Ran run(const Folder& folder, const std::string& arguments) {
 }
 
 Record measured(const char* kernel, double ratio, double width) {
-  Record record = test::sample_record();
+  Record record = tuner::test::sample_record();
   record.good = true;
   record.ran.kernel = kernel;
   record.ratio = {ratio, ratio / width, ratio * width, 40};
@@ -27,7 +27,7 @@ Record measured(const char* kernel, double ratio, double width) {
 
 TEST(Records, CheckCountsAndNamesBadLines) {
   const Folder folder;
-  const std::string line = to_line(test::sample_record());
+  const std::string line = to_line(tuner::test::sample_record());
   folder.write("good.jsonl", line + "\n");
   folder.write("bad.jsonl", line + "\nrubbish\n" + line.substr(0, 100));
   Ran ran = run(folder, "check good.jsonl");
@@ -190,4 +190,4 @@ TEST(Records, BestShowsWhatShipsAndIsNotMeasured) {
 }
 
 }  // namespace
-}  // namespace tw
+}  // namespace tw::records_test

@@ -8,7 +8,7 @@
 #include "support/run_command.h"
 #include "tuner/sample_record.h"
 
-namespace tw {
+namespace tw::report_test {
 namespace {
 
 Ran run(const Folder& folder, const std::string& arguments) {
@@ -62,4 +62,4 @@ TEST(ReportCommand, SaysWhenThereIsNothingToShow) {
 }
 
 }  // namespace
-}  // namespace tw
+}  // namespace tw::report_test

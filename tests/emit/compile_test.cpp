@@ -16,7 +16,7 @@
 #include "support/environment.h"
 #include "support/run_command.h"
 
-namespace tw {
+namespace tw::compile_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -286,4 +286,4 @@ TEST(Compile, ObjectsForOtherSystems) {
 }
 
 }  // namespace
-}  // namespace tw
+}  // namespace tw::compile_test

@@ -11,7 +11,7 @@
 #include "spec/isa_reader.h"
 #include "support/run_command.h"
 
-namespace tw {
+namespace tw::contraction_test {
 namespace {
 
 const std::filesystem::path kSource = TILEWRIGHT_SOURCE_DIR;
@@ -65,4 +65,4 @@ TEST(Contraction, MultiplicationsAndAdditionsStayApart) {
 }
 
 }  // namespace
-}  // namespace tw
+}  // namespace tw::contraction_test

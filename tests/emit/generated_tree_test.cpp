@@ -12,7 +12,7 @@
 #include "ship/one_of_each.h"
 #include "support/environment.h"
 
-namespace tw {
+namespace tw::generated_tree_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -105,4 +105,4 @@ TEST(GeneratedTree, NamesHangOnNothingElse) {
 }
 
 }  // namespace
-}  // namespace tw
+}  // namespace tw::generated_tree_test

@@ -9,7 +9,7 @@
 #include "emit/file_head.h"
 #include "spec/folder.h"
 
-namespace tw {
+namespace tw::write_tree_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -143,4 +143,4 @@ TEST(FileHead, SaysWhatAndHow) {
 }
 
 }  // namespace
-}  // namespace tw
+}  // namespace tw::write_tree_test

@@ -26,8 +26,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path root = TILEWRIGHT_SOURCE_DIR;
-
 /// work(0) ... work(count - 1), as many at once as there are cores.
 template <typename Work>
 void for_each_in_parallel(size_t count, const Work& work) {

@@ -15,7 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path root = TILEWRIGHT_SOURCE_DIR;
 constexpr int seconds = 100;  // a test that hangs has not caught anything
 
 void write_text(const fs::path& path, const std::string& text) {

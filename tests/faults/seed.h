@@ -9,6 +9,8 @@
 
 namespace tw::test {
 
+inline const std::filesystem::path root = TILEWRIGHT_SOURCE_DIR;
+
 struct Builds {
   BuildTree host, arm64;
   BuildTree& of(const std::string& name) { return name == "host" ? host : arm64; }

@@ -8,7 +8,7 @@
 #include "ggml/tensors.h"
 #include "integrations/ggml/multiply.h"
 
-namespace tw::ggml {
+namespace tw::ggml::multiply_test {
 namespace {
 
 std::vector<float> input_row(const Tensor& input, size_t i1, size_t i2, size_t i3) {
@@ -268,4 +268,4 @@ TEST(CanMultiply, RefusesOtherTypesAndShapes) {
 }
 
 }  // namespace
-}  // namespace tw::ggml
+}  // namespace tw::ggml::multiply_test

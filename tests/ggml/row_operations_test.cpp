@@ -16,7 +16,7 @@
 
 extern "C" const char* ggml_op_name(int32_t op);
 
-namespace tw::ggml {
+namespace tw::ggml::row_operations_test {
 namespace {
 
 /// By four numbers, the innermost first.
@@ -300,4 +300,4 @@ TEST_F(RowOperations, NothingElseIsCovered) {
 }
 
 }  // namespace
-}  // namespace tw::ggml
+}  // namespace tw::ggml::row_operations_test

@@ -18,7 +18,7 @@
 #include "spec/yaml_reader.h"
 #include "support/environment.h"
 
-namespace tw::test {
+namespace tw::test::attention_test {
 namespace {
 
 const std::filesystem::path templates = std::filesystem::path(TILEWRIGHT_SOURCE_DIR) / "templates";
@@ -404,4 +404,4 @@ INSTANTIATE_TEST_SUITE_P(, AttentionInterpreter, testing::ValuesIn(isas_with_att
                          [](const auto& isa) { return isa.param; });
 
 }  // namespace
-}  // namespace tw::test
+}  // namespace tw::test::attention_test

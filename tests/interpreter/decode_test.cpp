@@ -17,7 +17,7 @@
 #include "spec/isa_reader.h"
 #include "spec/yaml_reader.h"
 
-namespace tw::test {
+namespace tw::test::decode_test {
 namespace {
 
 const std::filesystem::path templates = std::filesystem::path(TILEWRIGHT_SOURCE_DIR) / "templates";
@@ -213,4 +213,4 @@ TEST(DecodersRefuse, WhatIsNotAPanelOfBlocks) {
 }
 
 }  // namespace
-}  // namespace tw::test
+}  // namespace tw::test::decode_test

@@ -19,7 +19,7 @@
 #include "spec/yaml_reader.h"
 #include "support/environment.h"
 
-namespace tw::test {
+namespace tw::test::depthwise_test {
 namespace {
 
 const std::filesystem::path templates = std::filesystem::path(TILEWRIGHT_SOURCE_DIR) / "templates";
@@ -299,4 +299,4 @@ INSTANTIATE_TEST_SUITE_P(, DepthwiseInterpreter, testing::ValuesIn(grounds()),
                          });
 
 }  // namespace
-}  // namespace tw::test
+}  // namespace tw::test::depthwise_test

@@ -19,7 +19,7 @@
 #include "spec/yaml_reader.h"
 #include "support/environment.h"
 
-namespace tw::test {
+namespace tw::test::interpreter_test {
 namespace {
 
 const std::filesystem::path source_dir = TILEWRIGHT_SOURCE_DIR;
@@ -283,4 +283,4 @@ INSTANTIATE_TEST_SUITE_P(, Interpreter, testing::ValuesIn(tables()),
                          [](const auto& table) { return table.param.name; });
 
 }  // namespace
-}  // namespace tw::test
+}  // namespace tw::test::interpreter_test

@@ -12,7 +12,7 @@
 #include "spec/core_reader.h"
 #include "spec/isa_reader.h"
 
-namespace tw::test {
+namespace tw::test::long_blocks_test {
 namespace {
 
 const std::filesystem::path templates = std::filesystem::path(TILEWRIGHT_SOURCE_DIR) / "templates";
@@ -121,4 +121,4 @@ INSTANTIATE_TEST_SUITE_P(, LongBlocks,
                                          Case{"neon_i8mm", Technique::mmla, "qsi8c32"}));
 
 }  // namespace
-}  // namespace tw::test
+}  // namespace tw::test::long_blocks_test

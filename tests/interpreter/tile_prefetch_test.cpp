@@ -11,7 +11,7 @@
 #include "spec/core_reader.h"
 #include "spec/isa_reader.h"
 
-namespace tw::test {
+namespace tw::test::tile_prefetch_test {
 namespace {
 
 const std::filesystem::path templates = std::filesystem::path(TILEWRIGHT_SOURCE_DIR) / "templates";
@@ -91,4 +91,4 @@ INSTANTIATE_TEST_SUITE_P(, TilePrefetches,
                                          Case{"qai8dx", "qsi4cx", 32, Prefetch::far, 16, 2}));
 
 }  // namespace
-}  // namespace tw::test
+}  // namespace tw::test::tile_prefetch_test

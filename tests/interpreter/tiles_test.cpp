@@ -8,7 +8,7 @@
 #include "spec/core_reader.h"
 #include "spec/isa_reader.h"
 
-namespace tw::test {
+namespace tw::test::tiles_test {
 namespace {
 
 const std::filesystem::path source_dir = TILEWRIGHT_SOURCE_DIR;
@@ -117,4 +117,4 @@ TEST(Tiles, ReadNothingBeyondRowsOfTheirBlocks) {
 }
 
 }  // namespace
-}  // namespace tw::test
+}  // namespace tw::test::tiles_test

@@ -9,7 +9,7 @@
 #include "kernels/layer.h"
 #include "support/guarded_buffer.h"
 
-namespace tw::test {
+namespace tw::test::batch_test {
 namespace {
 
 constexpr uint8_t kOld = 0x3c;  ///< what outputs are before; a small float of any type
@@ -358,4 +358,4 @@ TEST_F(BatchErrors, Pack) {
 }
 
 }  // namespace
-}  // namespace tw::test
+}  // namespace tw::test::batch_test

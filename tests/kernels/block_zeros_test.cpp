@@ -14,7 +14,7 @@
 #include "reference/pack_reference.h"
 #include "tilewright/tilewright.hpp"
 
-namespace tw::test {
+namespace tw::test::block_zeros_test {
 namespace {
 
 constexpr size_t m = 5, n = 37, k = 256;
@@ -347,4 +347,4 @@ TEST(BlockZeros, OffsetsAreForThoseWhoAsk) {
 }
 
 }  // namespace
-}  // namespace tw::test
+}  // namespace tw::test::block_zeros_test

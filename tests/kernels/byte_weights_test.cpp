@@ -10,7 +10,7 @@
 #include "reference/matmul_reference.h"
 #include "tilewright/tilewright.hpp"
 
-namespace tw::test {
+namespace tw::test::byte_weights_test {
 namespace {
 
 constexpr size_t m = 5, n = 37, k = 70;
@@ -124,4 +124,4 @@ TEST(ByteWeights, HaveNoNibbles) {
 }
 
 }  // namespace
-}  // namespace tw::test
+}  // namespace tw::test::byte_weights_test

@@ -10,7 +10,7 @@
 #include "reference/source_reference.h"
 #include "tilewright/tilewright.hpp"
 
-namespace tw::test {
+namespace tw::test::converted_weights_test {
 namespace {
 
 constexpr size_t n = 37, k = 64;
@@ -74,4 +74,4 @@ TEST(ConvertedWeights, AreThoseFloats) {
 }
 
 }  // namespace
-}  // namespace tw::test
+}  // namespace tw::test::converted_weights_test

@@ -16,7 +16,7 @@
 #include "support/guarded_buffer.h"
 #include "tilewright/tilewright.hpp"
 
-namespace tw::test {
+namespace tw::test::decode_test {
 namespace {
 
 std::vector<const tw_kernel*> running_decoders() {
@@ -304,4 +304,4 @@ TEST(DecodingPlans, NamedKernelsReadCodes) {
 }
 
 }  // namespace
-}  // namespace tw::test
+}  // namespace tw::test::decode_test

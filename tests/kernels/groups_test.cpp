@@ -11,7 +11,7 @@
 #include "kernels/layer.h"
 #include "support/guarded_buffer.h"
 
-namespace tw::test {
+namespace tw::test::groups_test {
 namespace {
 
 constexpr uint8_t kOld = 0x3c;  ///< what outputs are before; a small float of any type
@@ -372,4 +372,4 @@ TEST_F(GroupErrors, RowsThatAreNotPacked) {
 }
 
 }  // namespace
-}  // namespace tw::test
+}  // namespace tw::test::groups_test

@@ -11,7 +11,7 @@
 #include "reference/half_reference.h"
 #include "tilewright/tilewright.hpp"
 
-namespace tw::test {
+namespace tw::test::half_activations_test {
 namespace {
 
 constexpr size_t m = 7, n = 37, k = 96;
@@ -132,4 +132,4 @@ TEST(HalfActivations, MultiplyAsTheSameValuesOfF32) {
 }
 
 }  // namespace
-}  // namespace tw::test
+}  // namespace tw::test::half_activations_test

@@ -12,7 +12,7 @@
 #include "reference/half_reference.h"
 #include "tilewright/tilewright.hpp"
 
-namespace tw::test {
+namespace tw::test::half_sums_test {
 namespace {
 
 constexpr size_t m = 9, n = 37, k = 70;
@@ -160,4 +160,4 @@ TEST_F(HalfSums, PlansTakeNoBiasesOfHalves) {
 }
 
 }  // namespace
-}  // namespace tw::test
+}  // namespace tw::test::half_sums_test

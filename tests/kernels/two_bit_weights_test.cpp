@@ -9,7 +9,7 @@
 #include "reference/matmul_reference.h"
 #include "tilewright/tilewright.hpp"
 
-namespace tw::test {
+namespace tw::test::two_bit_weights_test {
 namespace {
 
 constexpr size_t m = 5, n = 37, k = 70;  // k ends within a byte
@@ -161,4 +161,4 @@ TEST(TwoBitWeights, SumsAreExactUpToALimit) {
 }
 
 }  // namespace
-}  // namespace tw::test
+}  // namespace tw::test::two_bit_weights_test

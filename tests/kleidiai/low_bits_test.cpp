@@ -19,7 +19,7 @@
 
 #include "kleidiai/planned.h"
 
-namespace tw::test {
+namespace tw::test::low_bits_test {
 namespace {
 
 struct Problem {
@@ -167,4 +167,4 @@ TEST(Int4InBlocksWithZeroPoints, IsKleidiAis) {
 }
 
 }  // namespace
-}  // namespace tw::test
+}  // namespace tw::test::low_bits_test

@@ -10,7 +10,7 @@
 #include "kleidiai/ours.h"
 #include "reference/quantize_reference.h"
 
-namespace tw::test {
+namespace tw::test::product_test {
 namespace {
 
 /// An activation matrix in codes, with ties as one of the libraries rounds them.
@@ -173,4 +173,4 @@ INSTANTIATE_TEST_SUITE_P(, KleidiaiAndOwnLayouts, testing::ValuesIn(own_kernels(
                          [](const auto& kernel) { return std::string(kernel.param->name); });
 
 }  // namespace
-}  // namespace tw::test
+}  // namespace tw::test::product_test

@@ -14,7 +14,7 @@
 
 #include "kleidiai/planned.h"
 
-namespace tw::test {
+namespace tw::test::static_test {
 namespace {
 
 constexpr int32_t lhs_zero_point = 3, dst_zero_point = -5;
@@ -101,4 +101,4 @@ TEST(StaticInt8, IsKleidiAis) {
 }
 
 }  // namespace
-}  // namespace tw::test
+}  // namespace tw::test::static_test

@@ -2,7 +2,7 @@
 #include "litert/models/layer_models.h"
 #include "litert/runner.h"
 
-namespace tw::litert {
+namespace tw::litert::depthwise_test {
 namespace {
 
 /// Of each output that channel's value.
@@ -118,4 +118,4 @@ TEST_F(LitertTest, DepthwiseThatIsLeftToTheRuntime) {
 }
 
 }  // namespace
-}  // namespace tw::litert
+}  // namespace tw::litert::depthwise_test

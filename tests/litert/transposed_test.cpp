@@ -2,7 +2,7 @@
 #include "litert/models/layer_models.h"
 #include "litert/runner.h"
 
-namespace tw::litert {
+namespace tw::litert::transposed_test {
 namespace {
 
 struct TransposedShape {
@@ -97,4 +97,4 @@ TEST_F(LeftTransposed, SizesThatAreInputs) {
 }
 
 }  // namespace
-}  // namespace tw::litert
+}  // namespace tw::litert::transposed_test

@@ -11,7 +11,7 @@
 #include "reference/pack_reference.h"
 #include "reference/source_reference.h"
 
-namespace tw::test {
+namespace tw::test::convert_programs_test {
 namespace {
 
 /// A source and, apart from its axes, what it means.
@@ -179,4 +179,4 @@ TEST(ConvertPrograms, PanelsOfFloatsTakeAnySource) {
 }
 
 }  // namespace
-}  // namespace tw::test
+}  // namespace tw::test::convert_programs_test

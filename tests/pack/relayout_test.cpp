@@ -6,7 +6,7 @@
 #include "model/variant.h"
 #include "pack/programs.h"
 
-namespace tw::test {
+namespace tw::test::relayout_test {
 namespace {
 
 /// "3<r 4<3 r<4": bits of numbers that change, r tells the two vectors apart.
@@ -158,4 +158,4 @@ TEST(Relayout, NoneWhereBitsWouldLeaveTheLowestLanes) {
 }
 
 }  // namespace
-}  // namespace tw::test
+}  // namespace tw::test::relayout_test

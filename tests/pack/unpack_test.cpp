@@ -14,7 +14,7 @@
 #include "support/guarded_buffer.h"
 #include "tilewright/tilewright.hpp"
 
-namespace tw::test {
+namespace tw::test::unpack_test {
 namespace {
 
 using Bytes = std::vector<uint8_t>;
@@ -470,4 +470,4 @@ TEST(UnpackErrors, FloatsHaveNoScales) {
 }
 
 }  // namespace
-}  // namespace tw::test
+}  // namespace tw::test::unpack_test

@@ -11,7 +11,7 @@
 #include "runtime/problem.h"
 #include "tilewright/tilewright.hpp"
 
-namespace tw::test {
+namespace tw::test::choices_test {
 namespace {
 
 constexpr size_t kN = 1000;
@@ -229,4 +229,4 @@ TEST(Choices, RefusesWhatMakesNoSense) {
 }
 
 }  // namespace
-}  // namespace tw::test
+}  // namespace tw::test::choices_test

@@ -7,7 +7,7 @@
 #include "runtime/problem.h"
 #include "tilewright/convolution.h"
 
-namespace tw::test {
+namespace tw::test::indirect_test {
 namespace {
 
 constexpr size_t kTaps = 5, kLength = 9, kDepth = kTaps * kLength;
@@ -317,4 +317,4 @@ TEST(ConvolutionTable, WeightsAreChecked) {
 }
 
 }  // namespace
-}  // namespace tw::test
+}  // namespace tw::test::indirect_test

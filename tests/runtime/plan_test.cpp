@@ -5,7 +5,7 @@
 #include "support/environment.h"
 #include "tilewright/tilewright.hpp"
 
-namespace tw::test {
+namespace tw::test::plan_test {
 namespace {
 
 constexpr size_t kN = 2048;
@@ -357,4 +357,4 @@ TEST(Plan, DeepProblemsNeedALayoutWithExactSums) {
 }
 
 }  // namespace
-}  // namespace tw::test
+}  // namespace tw::test::plan_test

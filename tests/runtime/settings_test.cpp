@@ -6,7 +6,7 @@
 #include "runtime/problem.h"
 #include "tilewright/tilewright.hpp"
 
-namespace tw::test {
+namespace tw::test::settings_test {
 namespace {
 
 constexpr size_t kN = 1000;
@@ -129,4 +129,4 @@ TEST(Settings, Refused) {
 }
 
 }  // namespace
-}  // namespace tw::test
+}  // namespace tw::test::settings_test

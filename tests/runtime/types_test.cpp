@@ -7,7 +7,7 @@
 #include "runtime/devices.h"
 #include "runtime/problem.h"
 
-namespace tw::test {
+namespace tw::test::types_test {
 namespace {
 
 std::vector<tw_args> runs;
@@ -169,4 +169,4 @@ TEST_F(Types, SayHowLongRowsAre) {
 }
 
 }  // namespace
-}  // namespace tw::test
+}  // namespace tw::test::types_test

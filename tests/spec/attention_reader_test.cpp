@@ -6,7 +6,7 @@
 #include "folder.h"
 #include "spec/spec_reader.h"
 
-namespace tw {
+namespace tw::attention_reader_test {
 namespace {
 
 /// Its kernels follow from line 6.
@@ -59,4 +59,4 @@ TEST_F(AttentionReader, MistakesSayWhereAndWhatIsLegal) {
 }
 
 }  // namespace
-}  // namespace tw
+}  // namespace tw::attention_reader_test

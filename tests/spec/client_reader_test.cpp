@@ -9,7 +9,7 @@
 #include "spec/isa_reader.h"
 #include "spec/spec_reader.h"
 
-namespace tw {
+namespace tw::client_reader_test {
 namespace {
 
 const std::filesystem::path source = TILEWRIGHT_SOURCE_DIR;
@@ -166,4 +166,4 @@ TEST(ClientReader, OtherMistakes) {
 }
 
 }  // namespace
-}  // namespace tw
+}  // namespace tw::client_reader_test

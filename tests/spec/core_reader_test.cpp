@@ -4,7 +4,7 @@
 
 #include "folder.h"
 
-namespace tw {
+namespace tw::core_reader_test {
 namespace {
 
 const std::string core =
@@ -144,4 +144,4 @@ TEST(CoreReader, RefusesMistakes) {
 }
 
 }  // namespace
-}  // namespace tw
+}  // namespace tw::core_reader_test

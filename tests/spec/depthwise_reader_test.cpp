@@ -6,7 +6,7 @@
 #include "folder.h"
 #include "spec/spec_reader.h"
 
-namespace tw {
+namespace tw::depthwise_reader_test {
 namespace {
 
 /// Its kernels follow from line 6.
@@ -90,4 +90,4 @@ TEST_F(DepthwiseReader, OtherTypes) {
 }
 
 }  // namespace
-}  // namespace tw
+}  // namespace tw::depthwise_reader_test

@@ -10,7 +10,7 @@
 #include "gguf_bytes.h"
 #include "spec/gguf_types.h"
 
-namespace tw {
+namespace tw::gguf_reader_test {
 namespace {
 
 /// What `read` ends with, from its place on; "" if it reads a model.
@@ -181,4 +181,4 @@ TEST(GgufReader, HugeFilesTakeNoTime) {
 }
 
 }  // namespace
-}  // namespace tw
+}  // namespace tw::gguf_reader_test

@@ -4,7 +4,7 @@
 
 #include "folder.h"
 
-namespace tw {
+namespace tw::isa_reader_test {
 namespace {
 
 /// A table to which a test appends rows or keys.
@@ -395,4 +395,4 @@ TEST(IsaReader, NamesManyRowsAlike) {
 }
 
 }  // namespace
-}  // namespace tw
+}  // namespace tw::isa_reader_test

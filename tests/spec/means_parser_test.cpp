@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-namespace tw {
+namespace tw::means_parser_test {
 namespace {
 
 std::string error(const std::string& text) {
@@ -102,4 +102,4 @@ TEST(MeansParser, ANameHasOneMeaning) {
 }
 
 }  // namespace
-}  // namespace tw
+}  // namespace tw::means_parser_test

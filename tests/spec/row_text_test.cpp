@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-namespace tw {
+namespace tw::row_text_test {
 namespace {
 
 const RowTextValues values = {
@@ -59,4 +59,4 @@ TEST(RowText, SaysWhatParenthesesAndCommasEnclose) {
 }
 
 }  // namespace
-}  // namespace tw
+}  // namespace tw::row_text_test

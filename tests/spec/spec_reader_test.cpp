@@ -1,6 +1,6 @@
 #include "spec_reader_test.h"
 
-namespace tw {
+namespace tw::spec_reader_test {
 namespace {
 
 TEST_F(SpecReader, ListsMultiply) {
@@ -320,4 +320,4 @@ TEST_F(SpecReader, RefusesAnUnreadableFile) {
 }
 
 }  // namespace
-}  // namespace tw
+}  // namespace tw::spec_reader_test

@@ -4,7 +4,7 @@
 
 #include "folder.h"
 
-namespace tw {
+namespace tw::workload_reader_test {
 namespace {
 
 std::string error(const std::string& text) {
@@ -155,4 +155,4 @@ TEST(WorkloadReader, RefusesMistakesInFamiliesAndBlocks) {
 }
 
 }  // namespace
-}  // namespace tw
+}  // namespace tw::workload_reader_test

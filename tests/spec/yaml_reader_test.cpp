@@ -6,7 +6,7 @@
 
 #include "folder.h"
 
-namespace tw {
+namespace tw::yaml_reader_test {
 namespace {
 
 /// The error of reading `text` and then asking it something.
@@ -133,4 +133,4 @@ TEST(YamlReader, ReadsLengths) {
 }
 
 }  // namespace
-}  // namespace tw
+}  // namespace tw::yaml_reader_test

@@ -9,7 +9,7 @@
 #include "spec/folder.h"
 #include "support/run_command.h"
 
-namespace tw {
+namespace tw::command_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -156,4 +156,4 @@ TEST(SweepCommand, Errors) {
 }
 
 }  // namespace
-}  // namespace tw
+}  // namespace tw::command_test

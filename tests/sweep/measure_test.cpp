@@ -10,7 +10,7 @@
 #include "support/run_command.h"
 #include "tuner/sample_record.h"
 
-namespace tw {
+namespace tw::measure_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -106,4 +106,4 @@ TEST(SweepMeasure, SaysWhatFailed) {
 }
 
 }  // namespace
-}  // namespace tw
+}  // namespace tw::measure_test

@@ -7,7 +7,7 @@
 
 #include "tuner/sample_record.h"
 
-namespace tw::tuner::test {
+namespace tw::tuner::test::evidence_test {
 namespace {
 
 Record baseline() {
@@ -111,4 +111,4 @@ TEST(Evidence, ARareNumberOfRowsDoesNotOutweighAllOthers) {
 }
 
 }  // namespace
-}  // namespace tw::tuner::test
+}  // namespace tw::tuner::test::evidence_test

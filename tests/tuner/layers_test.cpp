@@ -11,7 +11,7 @@ namespace tw::tuner {
 namespace {
 
 Record of(const char* kernel, size_t m) {
-  Record record = test::sample_record();
+  Record record = tuner::test::sample_record();
   record.ran.kernel = kernel;
   record.problem.m = m;
   return record;

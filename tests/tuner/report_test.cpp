@@ -16,7 +16,7 @@
 #include "tuner/sample_record.h"
 #include "tuner/saved_devices.h"
 
-namespace tw::tuner::test {
+namespace tw::tuner::test::report_test {
 namespace {
 
 /// Weights from memory, one row: 4096 x 2048 at 10 GB/s take 0.84 ms, at 100 GMAC/s 0.08 ms.
@@ -357,4 +357,4 @@ TEST(ReportText, NumbersAndSettings) {
 }
 
 }  // namespace
-}  // namespace tw::tuner::test
+}  // namespace tw::tuner::test::report_test

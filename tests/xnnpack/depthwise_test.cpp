@@ -11,7 +11,7 @@
 
 #include "kernels/depthwise.h"
 
-namespace tw::test {
+namespace tw::test::depthwise_test {
 namespace {
 
 struct Delete {
@@ -150,4 +150,4 @@ TEST(XnnpackDepthwise, FloatsAreWithinTheBounds) {
 }
 
 }  // namespace
-}  // namespace tw::test
+}  // namespace tw::test::depthwise_test

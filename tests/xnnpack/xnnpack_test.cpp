@@ -9,7 +9,7 @@
 #include "kernels/static_operands.h"
 #include "kernels/static_plan.h"
 
-namespace tw::test {
+namespace tw::test::xnnpack_test {
 namespace {
 
 struct Delete {
@@ -74,4 +74,4 @@ TEST(Xnnpack, GivesTheSameCodes) {
 }
 
 }  // namespace
-}  // namespace tw::test
+}  // namespace tw::test::xnnpack_test

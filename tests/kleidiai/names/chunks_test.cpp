@@ -11,7 +11,7 @@
 #include "kleidiai/names/operands.h"
 #include "kleidiai/names/refused.h"
 
-namespace tw::test {
+namespace tw::test::chunks_test {
 namespace {
 
 constexpr int cases = 60;
@@ -407,4 +407,4 @@ INSTANTIATE_TEST_SUITE_P(, KleidiaiChunkMatmuls, testing::ValuesIn(chunk_matmuls
                          [](const auto& it) { return it.param.name; });
 
 }  // namespace
-}  // namespace tw::test
+}  // namespace tw::test::chunks_test

@@ -12,7 +12,7 @@
 #include "kleidiai/names/parts.h"
 #include "kleidiai/names/refused.h"
 
-namespace tw::test {
+namespace tw::test::depthwise_test {
 namespace {
 
 size_t value_bytes(const std::string& name) {
@@ -250,4 +250,4 @@ INSTANTIATE_TEST_SUITE_P(, KleidiaiDepthwise, testing::ValuesIn(depthwise_names(
                          [](const auto& it) { return it.param.name; });
 
 }  // namespace
-}  // namespace tw::test
+}  // namespace tw::test::depthwise_test

@@ -61,10 +61,6 @@ void fill(std::vector<uint8_t>& values, size_t bytes, bool whole, std::mt19937& 
 
 }  // namespace
 
-size_t up_to(size_t most, std::mt19937& random) {
-  return 1 + random() % most;
-}
-
 bool has(const std::string& name, const char* part) {
   return name.find(part) != std::string::npos;
 }

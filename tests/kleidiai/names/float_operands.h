@@ -11,7 +11,6 @@
 
 namespace tw::test {
 
-size_t up_to(size_t most, std::mt19937& random);
 bool has(const std::string& name, const char* part);
 
 /// What a name says of types. Values that are not rounded to bf16 are what the caller has.

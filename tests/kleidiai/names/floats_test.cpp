@@ -8,7 +8,7 @@
 #include "kleidiai/names/float_operands.h"
 #include "kleidiai/names/refused.h"
 
-namespace tw::test {
+namespace tw::test::floats_test {
 namespace {
 
 constexpr int cases = 60;
@@ -305,4 +305,4 @@ INSTANTIATE_TEST_SUITE_P(, KleidiaiFloatMatmuls, testing::ValuesIn(float_matmuls
                          [](const auto& it) { return it.param.name; });
 
 }  // namespace
-}  // namespace tw::test
+}  // namespace tw::test::floats_test

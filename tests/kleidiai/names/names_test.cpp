@@ -16,7 +16,7 @@
 #include "kleidiai/names/signatures.h"
 #include "kleidiai/names/struct_packers.h"
 
-namespace tw::test {
+namespace tw::test::names_test {
 namespace {
 
 constexpr float untouched = 1232;  // of outputs, as f16 and bf16 too
@@ -253,4 +253,4 @@ INSTANTIATE_TEST_SUITE_P(, KleidiaiMatmuls, testing::ValuesIn(matmuls()),
                          [](const auto& it) { return it.param.name; });
 
 }  // namespace
-}  // namespace tw::test
+}  // namespace tw::test::names_test

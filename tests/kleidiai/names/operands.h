@@ -12,6 +12,10 @@
 
 namespace tw::test {
 
+inline size_t up_to(size_t most, std::mt19937& random) {
+  return 1 + random() % most;
+}
+
 /// What a micro-kernel's name says of its weights: "qsi4cxp", "nxk".
 struct WeightsKind {
   bool nibbles = true, blocks = false, kxn = false;

@@ -15,10 +15,6 @@ namespace tw::test {
 constexpr int cases = 60;
 constexpr uint8_t unwritten = 0xa5;
 
-inline size_t up_to(size_t most, std::mt19937& random) {
-  return 1 + random() % most;
-}
-
 /// Of the families with blocks as many values as a caller may have: whole blocks.
 struct Depth {
   size_t k = 0, bl = 0;
