@@ -59,9 +59,10 @@ void check_outputs(const NamedCase& named, const Tensor& output) {
   }
 }
 
-/// Microseconds of the best run.
+/// Microseconds of the best run. Outputs are checked if they are ours: the runtime's own products
+/// of u8 by s8 saturate on CPUs without VNNI.
 double time_of(const Runtime& runtime, const std::string& model, const NamedCase& named, int runs,
-               const ProviderOptions& options) {
+               const ProviderOptions& options, bool is_ours) {
   const Runtime::Session session = runtime.open(model, options);
   Tensor input = named.of.inputs[0];
   const Runtime::Value value = runtime.value_of(input);
@@ -71,7 +72,7 @@ double time_of(const Runtime& runtime, const std::string& model, const NamedCase
     const auto out = runtime.run(session.get(), {"a"}, {value.get()}, {"y"});
     const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - begin;
     if (i == 0 || took.count() < best) best = took.count();
-    if (i == 0 && !options.empty()) check_outputs(named, runtime.tensor_of("y", out[0].get()));
+    if (i == 0 && is_ours) check_outputs(named, runtime.tensor_of("y", out[0].get()));
   }
   return best;
 }
@@ -86,9 +87,9 @@ void run(const std::string& library, const std::string& plugin, const std::strin
   const Runtime without_us(theirs), with_us(ours);
   for (const NamedCase& named : cases) {
     write_model(model, named.of.model);
-    const double built_in = time_of(without_us, model, named, runs, {});
-    const double own = time_of(with_us, model, named, runs, {{"convolutions", "1"}});
-    const double chosen = time_of(with_us, model, named, runs, {{"measure", "1"}});
+    const double built_in = time_of(without_us, model, named, runs, {}, false);
+    const double own = time_of(with_us, model, named, runs, {{"convolutions", "1"}}, true);
+    const double chosen = time_of(with_us, model, named, runs, {{"measure", "1"}}, false);
     std::printf("%-34s %9.0f %9.0f %6.2fx %9.0f %6.2fx\n", named.name.c_str(), built_in, own,
                 built_in / own, chosen, built_in / chosen);
   }
