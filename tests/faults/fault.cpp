@@ -35,13 +35,21 @@ CatchingTest catching_test(const YamlNode& node) {
 }
 
 Fault fault(const YamlNode& node) {
-  node.expect_keys({"fault", "file", "find", "first", "replace", "makes", "through", "test"});
+  node.expect_keys(
+      {"fault", "file", "find", "first", "replace", "makes", "through", "needs", "test"});
   const auto text = [&](const char* key) {
     const YamlNode* value = node.find(key);
     return value == nullptr ? std::string() : value->text();
   };
-  Fault fault{node.at("fault").text(),   node.at("file").text(), text("find"),    text("first"),
-              node.at("replace").text(), text("makes"),          text("through"), {}};
+  Fault fault{node.at("fault").text(),
+              node.at("file").text(),
+              text("find"),
+              text("first"),
+              node.at("replace").text(),
+              text("makes"),
+              text("through"),
+              text("needs"),
+              {}};
   if (fault.text.empty() == fault.pattern.empty()) {
     node.fail("one of find (a text) and first (a regular expression) is needed");
   }

@@ -25,6 +25,8 @@ struct Fault {
   /// the fault, and then tested. Empty: the file's own program is tested.
   std::string makes;
   std::string through;  ///< where the file is a header: the source that is compiled with it
+  /// The ISA without which its tests run but cannot notice, where no name of test or file says it.
+  std::string needs;
   std::vector<CatchingTest> tests;  ///< tried in this order
 };
 

@@ -22,13 +22,14 @@ std::string isa_named(IsaLibrary& isas, const std::string& names) {
 }  // namespace
 
 std::string missing_here(const Fault& fault, const CatchingTest& test) {
+  if (test.build != "host") return {};
   const bool runs_kernels = test.program == "kernels_test" || test.program == "pack_test" ||
                             test.program == "assembly_test";
-  if (test.build != "host" || !runs_kernels) return {};
   IsaLibrary isas(std::filesystem::path(TILEWRIGHT_SOURCE_DIR) / "templates");
   const std::string made = fault.makes.empty() ? fault.file : fault.makes;
-  std::string isa = isa_named(isas, test.filter);
-  if (isa.empty() && made.starts_with("generated/")) isa = isa_named(isas, made);
+  std::string isa = fault.needs;
+  if (isa.empty() && runs_kernels) isa = isa_named(isas, test.filter);
+  if (isa.empty() && runs_kernels && made.starts_with("generated/")) isa = isa_named(isas, made);
   if (isa.empty()) return {};
   const tw_device device = detected_device();
   std::string missing;

@@ -8,8 +8,8 @@
 namespace tw::test {
 
 /// The features that this machine lacks of the ISA that a test of the fault runs natively: the one
-/// in the test's name, or in the name of the generated file with the fault. "": none. Tests of the
-/// interpreter run everywhere.
+/// that the fault needs, that in the test's name, or that in the name of the generated file with
+/// the fault. "": none. Tests of the interpreter run everywhere.
 std::string missing_here(const Fault& fault, const CatchingTest& test);
 
 }  // namespace tw::test
