@@ -138,9 +138,10 @@ class Scheduler {
   int growth(int i) const {
     int delta = 0;
     for (Value v : op(i).results) delta += is_vector(v) && uses_.contains(v);
-    std::set<Value> seen;
-    for (Value v : op(i).args) {
-      if (is_vector(v) && seen.insert(v).second && uses_.at(v) == 1) --delta;
+    const std::vector<Value>& args = op(i).args;
+    for (auto v = args.begin(); v != args.end(); ++v) {
+      const bool is_first = std::find(args.begin(), v, *v) == v;
+      if (is_first && is_vector(*v) && uses_.at(*v) == 1) --delta;
     }
     return delta;
   }

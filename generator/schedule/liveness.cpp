@@ -20,6 +20,7 @@ bool covers(const Intervals& intervals, int position) {
 }
 
 static Intervals tidy(Intervals all) {
+  if (all.size() < 2) return all;
   std::sort(all.begin(), all.end(),
             [](const Interval& x, const Interval& y) { return x.begin < y.begin; });
   Intervals merged;
@@ -182,7 +183,7 @@ class Walker {
     if (!op.results.empty() && in_place(op.results[0]) != nullptr) return;
     const int at = live_.position.at(&op);
     for (size_t i = 0; i < op.results.size(); ++i) {
-      const bool early = op.row != nullptr && result_operands(*op.row)[i]->early_clobber;
+      const bool early = op.row != nullptr && result_operand(*op.row, i).early_clobber;
       open(op.results[i], at + 2);
       close_definition(op.results[i], early ? at : at + 1);
     }

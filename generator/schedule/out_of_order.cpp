@@ -123,7 +123,12 @@ class OutOfOrderLoop {
         core_(core),
         control_(loop_control(isa_, core)),
         ports_(core),
-        front_(core) {}
+        front_(core) {
+    for (const Node& node : loop_.body.nodes) {
+      const auto* op = std::get_if<Op>(&node);
+      if (op != nullptr && op->row != nullptr) timed_.push_back(timed(*op));
+    }
+  }
 
   double run() {
     constexpr int warm_up = 6;
@@ -137,11 +142,28 @@ class OutOfOrderLoop {
   }
 
  private:
-  void iteration() {
-    for (const Node& node : loop_.body.nodes) {
-      const auto* op = std::get_if<Op>(&node);
-      if (op != nullptr && op->row != nullptr) issue(*op);
+  /// What is the same in every iteration.
+  struct Timed {
+    const Op* op = nullptr;
+    std::vector<IssueClass> lines;
+    int shortest = 0;         ///< from one of its arguments to its result, or from where it begins
+    std::vector<int> behind;  ///< per argument: cycles more than that
+  };
+
+  [[nodiscard]] Timed timed(const Op& op) const {
+    Timed all{&op, costs(isa_, core_, *op.row), 1, std::vector<int>(op.args.size(), 0)};
+    if (op.results.empty()) return all;
+    all.shortest = result_latency(isa_, core_, op, 0);
+    for (size_t a = 0; a < op.args.size(); ++a) {
+      all.behind[a] = latency(isa_, core_, op, a, 0);
+      all.shortest = std::min(all.shortest, all.behind[a]);
     }
+    for (int& cycles : all.behind) cycles -= all.shortest;
+    return all;
+  }
+
+  void iteration() {
+    for (const Timed& op : timed_) issue(op);
     for (const IssueClass& cost : control_) {
       counter_ = issue_line(cost, front_.enter(cost), counter_) + cost.latency;
     }
@@ -151,24 +173,20 @@ class OutOfOrderLoop {
   }
 
   /// Ports are taken when the last of its micro-operations, behind a load if it has one, begins.
-  void issue(const Op& op) {
-    const std::vector<IssueClass> lines = costs(isa_, core_, *op.row);
-    int shortest = result_latency_of(op, 0);
-    for (size_t a = 0; a < op.args.size() && !op.results.empty(); ++a) {
-      shortest = std::min(shortest, latency(isa_, core_, op, a, 0));
-    }
+  void issue(const Timed& timed) {
+    const Op& op = *timed.op;
+    const std::vector<IssueClass>& lines = timed.lines;
     const int entered = lines.empty() ? 0 : front_.enter(lines.front());
     int from = entered;
     for (size_t a = 0; a < op.args.size(); ++a) {
-      const int behind = op.results.empty() ? 0 : latency(isa_, core_, op, a, 0) - shortest;
-      from = std::max(from, std::max(entered, ready_of(op.args[a])) + behind);
+      from = std::max(from, std::max(entered, ready_of(op.args[a])) + timed.behind[a]);
     }
     int at = from;
     for (size_t i = 0; i < lines.size(); ++i) {
       at = issue_line(lines[i], i == 0 ? entered : front_.enter(lines[i]), from);
       from = at + lines[i].latency;
     }
-    const int done = lines.size() == 1 ? at + shortest : from;
+    const int done = lines.size() == 1 ? at + timed.shortest : from;
     for (size_t r = 0; r < op.results.size(); ++r) {
       const bool pointer = r > 0 && lines.size() == 1;  // a step beside a load
       ready_[op.results[r]] = pointer ? entered + 1 : done;
@@ -181,9 +199,6 @@ class OutOfOrderLoop {
     return at;
   }
 
-  [[nodiscard]] int result_latency_of(const Op& op, size_t result) const {
-    return op.results.empty() ? 1 : result_latency(isa_, core_, op, result);
-  }
   [[nodiscard]] int ready_of(Value v) const {
     const auto at = ready_.find(v);
     return at == ready_.end() ? 0 : at->second;
@@ -193,6 +208,7 @@ class OutOfOrderLoop {
   const Loop& loop_;
   const CoreModel& core_;
   std::vector<IssueClass> control_;
+  std::vector<Timed> timed_;
   PortTime ports_;
   Front front_;
   int counter_ = 0;

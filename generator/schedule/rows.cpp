@@ -13,6 +13,13 @@ std::vector<const Operand*> operands(const Row& row, bool results) {
   return found;
 }
 
+const Operand& operand(const Row& row, size_t index, bool is_result) {
+  auto at = row.operands.begin();
+  for (;; ++at) {
+    if (at->is_result == is_result && index-- == 0) return *at;
+  }
+}
+
 int index(const Row& row, std::string_view name, bool results) {
   int at = 0;
   for (const Operand& operand : row.operands) {
@@ -30,6 +37,13 @@ std::vector<const Operand*> result_operands(const Row& row) {
 }
 std::vector<const Operand*> argument_operands(const Row& row) {
   return operands(row, false);
+}
+
+const Operand& result_operand(const Row& row, size_t index) {
+  return operand(row, index, true);
+}
+const Operand& argument_operand(const Row& row, size_t index) {
+  return operand(row, index, false);
 }
 
 int result_index(const Row& row, std::string_view name) {

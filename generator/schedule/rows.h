@@ -13,6 +13,10 @@ namespace tw {
 std::vector<const Operand*> result_operands(const Row& row);
 std::vector<const Operand*> argument_operands(const Row& row);
 
+/// One of them.
+const Operand& result_operand(const Row& row, size_t index);
+const Operand& argument_operand(const Row& row, size_t index);
+
 /// Index in Op::results or Op::args of the operand with that name, -1 if it is none.
 int result_index(const Row& row, std::string_view name);
 int argument_index(const Row& row, std::string_view name);

@@ -59,25 +59,26 @@ std::vector<double> spread(const std::map<uint32_t, double>& needs, size_t ports
 
 /// Longest chain from each loop variable to its own next value.
 double longest_recurrence(const Program& program, const Loop& loop, const CoreModel& core) {
+  constexpr int never = -1;
   double longest = 0;
+  std::vector<int> reached;  ///< per value
   for (size_t i = 0; i < loop.params.size(); ++i) {
-    std::unordered_map<Value, int> reached = {{loop.params[i], 0}};
+    reached.assign(program.values.size(), never);
+    const auto at = [&](Value v) -> int& { return reached[static_cast<size_t>(v)]; };
+    at(loop.params[i]) = 0;
     for (const Node& node : loop.body.nodes) {
       const auto* op = std::get_if<Op>(&node);
       if (op == nullptr) continue;
       for (size_t a = 0; a < op->args.size(); ++a) {
-        const auto from = reached.find(op->args[a]);
-        if (from == reached.end()) continue;
-        const int start = from->second;
+        const int start = at(op->args[a]);
+        if (start == never) continue;
         for (size_t r = 0; r < op->results.size(); ++r) {
-          int& at = reached.try_emplace(op->results[r], 0).first->second;
-          at = std::max(at, start + latency(*program.isa, core, *op, a, r));
+          int& result = at(op->results[r]);
+          result = std::max({result, 0, start + latency(*program.isa, core, *op, a, r)});
         }
       }
     }
-    if (auto end = reached.find(loop.yields[i]); end != reached.end()) {
-      longest = std::max(longest, static_cast<double>(end->second));
-    }
+    longest = std::max(longest, static_cast<double>(at(loop.yields[i])));
   }
   return longest;
 }

@@ -186,6 +186,7 @@ class Gatherer {
   void apply_clobbers() {
     for (const Op* op : clobbering_) {
       const int at = webs_.live.position.at(op);
+      const Intervals there{{at, at + 2}};
       for (const std::string& clobber : op->row->clobbers) {
         const size_t colon = clobber.find(':');
         if (colon == std::string::npos) continue;
@@ -195,7 +196,7 @@ class Gatherer {
         const auto lost = static_cast<size_t>(std::stoi(clobber.substr(colon + 1)));
         for (size_t v = 0; v < program_.values.size(); ++v) {
           Web& w = webs_.webs[v];
-          if (w.file == file && overlap(webs_.live.of[v], {{at, at + 2}})) w.allowed.reset(lost);
+          if (w.file == file && overlap(webs_.live.of[v], there)) w.allowed.reset(lost);
         }
       }
     }
@@ -277,9 +278,8 @@ class Gatherer {
     }
     for (const Liveness::Span& span : webs_.live.loops) {
       if (!span.loop->hot) continue;
-      for (Web& w : webs_.webs) {
-        w.hot = w.hot || overlap(w.live, {{span.head + 1, span.tail + 1}});
-      }
+      const Intervals inside{{span.head + 1, span.tail + 1}};
+      for (Web& w : webs_.webs) w.hot = w.hot || overlap(w.live, inside);
     }
   }
 
