@@ -3,6 +3,10 @@
 # forgets to include what it uses compiles all the same.
 option(TILEWRIGHT_PRECOMPILE "Precompile the headers that most files include" OFF)
 option(TILEWRIGHT_UNITY "Compile the files of tests and large libraries several at a time" OFF)
+if(TILEWRIGHT_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  # GCC looks for garbage again and again, a seventh of its time, until it may use a gigabyte.
+  add_compile_options(--param=ggc-min-heapsize=1000000)
+endif()
 set(tw_common_headers <algorithm> <cstdint> <cstring> <filesystem> <functional> <map> <memory>
                       <optional> <set> <stdexcept> <string> <vector> <fmt/format.h>)
 
@@ -17,4 +21,11 @@ function(tw_precompile target)
   else()
     target_precompile_headers(${target} PRIVATE ${tw_common_headers})
   endif()
+endfunction()
+
+# tw_spare_optimizing(TARGET): options, records, reports. Compiling them takes longer than what they
+# do, so builds that save time do not optimize them, others a little.
+function(tw_spare_optimizing target)
+  set(quick $<OR:$<CONFIG:Debug>,$<BOOL:${TILEWRIGHT_UNITY}>>)
+  target_compile_options(${target} PRIVATE $<IF:${quick},-O0,-O1>)
 endfunction()
