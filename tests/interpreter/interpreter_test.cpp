@@ -252,7 +252,7 @@ bool is_left_out(const Table& table, const Ground& ground) {
 class Interpreter : public testing::TestWithParam<Table> {};
 
 TEST_P(Interpreter, AgreesWithTheReference) {
-  const int rounds = is_long() ? (is_sanitized ? 40 : 200) : (is_sanitized ? 2 : 8);
+  const int rounds = is_long() ? (is_sanitized ? 40 : 200) : (is_sanitized ? 2 : 6);
   IsaLibrary isas(GetParam().folder);
   const Isa& isa = isas.get(GetParam().name);
   const CoreModel core = read_core(source_dir / "templates", isa.default_core);
