@@ -150,9 +150,9 @@ TEST_P(Multiply, MatricesForBatches) {
 TEST_P(Multiply, InputsOfAnyStrides) {
   const PackedTensor w = weights({64, 40, 1, 1});
   for (const std::array<int, 3> order : {std::array{0, 2, 1}, std::array{2, 1, 0}}) {
-    const bool rows_lie_apart = order[0] != 0;
+    const bool values_lie_apart = order[0] != 0;
     const OwnTensor memory =
-        random_floats(random_, {rows_lie_apart ? 9 : k(64), 6, rows_lie_apart ? k(64) : 9, 2});
+        random_floats(random_, {values_lie_apart ? 9 : k(64), 6, values_lie_apart ? k(64) : 9, 2});
     Tensor input = memory.tensor;
     for (int i = 0; i < 3; ++i) {
       input.ne[i] = memory.tensor.ne[order[static_cast<size_t>(i)]];
