@@ -74,7 +74,7 @@ double longest_recurrence(const Program& program, const Loop& loop, const CoreMo
         if (start == never) continue;
         for (size_t r = 0; r < op->results.size(); ++r) {
           int& result = at(op->results[r]);
-          result = std::max({result, 0, start + latency(*program.isa, core, *op, a, r)});
+          result = std::max(result, start + latency(*program.isa, core, *op, a, r));
         }
       }
     }

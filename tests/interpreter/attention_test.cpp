@@ -36,7 +36,7 @@ std::vector<std::string> isas_with_attention() {
   IsaLibrary isas(templates);
   std::vector<std::string> names;
   for (const std::string& name : isas.known()) {
-    // Tables of tiles add no rows to what they extend.
+    // What a table of tiles extends is a table of its own.
     if (isas.get(name).usual_technique == Technique::tile) continue;
     try {
       attention_layouts(attention_family(), isas.get(name));

@@ -62,7 +62,7 @@ std::vector<Ground> grounds() {
       for (const char* format : {"f32", "f16", "qai8"}) {
         const Isa& isa = isas.get(name);
         const bool fits = isa.has(OpCode::fma) && layouts_of(family_of(format), isa, style);
-        // Tables of tiles add no rows to what they extend.
+        // What a table of tiles extends is a table of its own.
         if (!fits || isa.usual_technique == Technique::tile) continue;
         const bool taken = !is_sanitized || is_long() || seen[{format, style}]++ % 4 == 0;
         if (taken) all.push_back({name, format, style});
