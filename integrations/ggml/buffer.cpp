@@ -108,14 +108,15 @@ void set_from_cache(const Tensor& tensor, const void* data, size_t size) {
 }
 
 void set_tensor(Buffer*, Tensor* tensor, const void* data, size_t offset, size_t size) {
-  const bool is_kept = !cache.empty() && begins_huge_page(tensor->data);
+  const bool is_models = tensor->name[0] != '\0';  // and not one to measure with
+  const bool is_kept = is_models && !cache.empty() && begins_huge_page(tensor->data);
   if (is_kept) make_writable(tensor->data, packed_bytes(*tensor, packing_in(tensor)));
   if (is_kept && is_whole(*tensor, offset, size)) {
     set_from_cache(*tensor, data, size);
   } else {
     pack(*tensor, data, offset, size);
   }
-  if (offset == 0 && is_set("TILEWRIGHT_LOG", "1")) log_weights(tensor);
+  if (is_models && offset == 0 && is_set("TILEWRIGHT_LOG", "1")) log_weights(tensor);
 }
 
 void get_tensor(Buffer*, const Tensor* tensor, void* data, size_t offset, size_t size) {

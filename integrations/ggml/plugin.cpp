@@ -13,6 +13,7 @@
 #include "integrations/ggml/attention.h"
 #include "integrations/ggml/buffer.h"
 #include "integrations/ggml/get_rows.h"
+#include "integrations/ggml/measured.h"
 #include "integrations/ggml/multiply.h"
 #include "integrations/ggml/row_operations.h"
 #include "integrations/ggml/team.h"
@@ -203,7 +204,11 @@ bool takes_weights(const Tensor& weights) {
   if (is_ours(weights) && weights.extra != nullptr) return true;
   if (!is_ours(weights) && !is_small_input(weights) && !plugin.is_test) return false;
   const Packing* packing = packing_of(weights);
-  return packing != nullptr && (plugin.is_test || is_worth_it(*packing));
+  if (packing == nullptr || plugin.is_test) return packing != nullptr;
+  if (!is_worth_it(*packing)) return false;
+  const bool measures = is_ours(weights) && is_set("TILEWRIGHT_MEASURE", "1");
+  return !measures ||
+         is_measured_faster(*plugin.host, {&plugin.of_backends, plugin.buffer_type}, *packing);
 }
 
 /// Tables that are looked up only stay in the file that llama.cpp has mapped: of some models they

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "integrations/common/message.h"
+#include "integrations/common/other_weights.h"
 #include "integrations/onnxruntime/one_node.h"
 #include "integrations/onnxruntime/operation.h"
 
@@ -78,19 +79,6 @@ class OurNode {
   std::vector<float> bias_;
   Addresses at_;
   Scratch inputs_, scratch_;
-};
-
-/// Reads what is larger than caches, as a model's other weights are read between two uses of one.
-class OtherWeights {
- public:
-  void read() {
-    volatile uint8_t sum = 0;
-    for (size_t i = 0; i < bytes_.size(); i += kLine) sum = static_cast<uint8_t>(sum + bytes_[i]);
-  }
-
- private:
-  static constexpr size_t kLine = 64, kBytes = size_t{64} << 20;
-  std::vector<uint8_t> bytes_ = std::vector<uint8_t>(kBytes, 1);
 };
 
 template <class Node>

@@ -1,5 +1,7 @@
 // Loading, more than one model at a time, and what must not go wrong.
+#include <cmath>
 #include <filesystem>
+#include <regex>
 #include <thread>
 #include <vector>
 
@@ -80,6 +82,46 @@ TEST_F(Lifetime, StartsShareACache) {
     ++files;
   }
   EXPECT_EQ(files, mapped);
+}
+
+/// What was measured of a kind of weights, in microseconds.
+struct Measured {
+  double one, ggmls_one, many, ggmls_many;
+  bool is_ours;
+};
+
+std::vector<Measured> measured_in(const std::string& messages) {
+  const std::regex line(
+      "measured 1 row ([0-9.]+) us, ggml ([0-9.]+) us; 64 rows ([0-9.]+) us, ggml ([0-9.]+) us; "
+      "(ours|left to ggml)");
+  std::vector<Measured> found;
+  for (std::sregex_iterator at(messages.begin(), messages.end(), line), end; at != end; ++at) {
+    found.push_back({std::stod((*at)[1]), std::stod((*at)[2]), std::stod((*at)[3]),
+                     std::stod((*at)[4]), (*at)[5] == "ours"});
+  }
+  return found;
+}
+
+// Which is faster nobody knows before; that all follows from what was measured is what is tested.
+TEST_F(Lifetime, LeavesToGgmlWhatItDoesFaster) {
+  for (const char* type : {"q4_0", "q8_0", "f16"}) {
+    SCOPED_TRACE(type);
+    const std::string command = greedy(model("tiny", type), 1);
+    const Finished finished = ours(command, {{"TILEWRIGHT_MEASURE", "1"}});
+    EXPECT_EQ(finished.status, 0) << finished.messages;
+    EXPECT_EQ(finished.output, debian(command).output);
+    const std::vector<Measured> measured = measured_in(finished.messages);
+    ASSERT_FALSE(measured.empty()) << finished.messages;
+    bool any_is_ours = false;
+    for (const Measured& kind : measured) {
+      const double ratio = (64 * kind.one + kind.many) / (64 * kind.ggmls_one + kind.ggmls_many);
+      any_is_ours = any_is_ours || kind.is_ours;
+      constexpr double kRounding = 0.01;
+      if (std::abs(ratio - 1.03) < kRounding) continue;
+      EXPECT_EQ(kind.is_ours, ratio < 1.03) << ratio;
+    }
+    EXPECT_EQ(weights_on_our_kernels(finished.messages) > 0, any_is_ours) << finished.messages;
+  }
 }
 
 TEST_F(Lifetime, SwitchedOff) {

@@ -63,7 +63,7 @@ Finished LlamaTest::debian(const std::string& command, const Environment& enviro
   const std::string messages = folder() + "/messages" + std::to_string(++runs);
   std::string line =
       "unset GGML_BACKEND_PATH TILEWRIGHT_GGML TILEWRIGHT_GGML_THREADS "
-      "TILEWRIGHT_LOG TILEWRIGHT_CACHE TILEWRIGHT_BF16; ";
+      "TILEWRIGHT_LOG TILEWRIGHT_CACHE TILEWRIGHT_BF16 TILEWRIGHT_MEASURE; ";
   line += "OMP_WAIT_POLICY=passive ";  // else threads that wait take the cores from other tests
   std::string host = packages();
   for (const auto& [name, value] : environment) {
