@@ -9,6 +9,7 @@
 #include "integrations/common/message.h"
 #include "integrations/common/pages.h"
 #include "integrations/ggml/mapped.h"
+#include "integrations/ggml/measured.h"
 #include "integrations/ggml/team.h"
 
 namespace tw::ggml {
@@ -108,7 +109,7 @@ void set_from_cache(const Tensor& tensor, const void* data, size_t size) {
 }
 
 void set_tensor(Buffer*, Tensor* tensor, const void* data, size_t offset, size_t size) {
-  const bool is_models = tensor->name[0] != '\0';  // and not one to measure with
+  const bool is_models = std::strcmp(tensor->name, kMeasuredWeights) != 0;
   const bool is_kept = is_models && !cache.empty() && begins_huge_page(tensor->data);
   if (is_kept) make_writable(tensor->data, packed_bytes(*tensor, packing_in(tensor)));
   if (is_kept && is_whole(*tensor, offset, size)) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <new>
@@ -96,7 +97,10 @@ class Product {
     const auto k = static_cast<int64_t>(packing.k);
     weights_ = host.tensor(context_, packing.type->number, k, static_cast<int64_t>(packing.n));
     input_ = host.tensor(context_, type_f32, k, static_cast<int64_t>(rows));
+    std::strcpy(weights_->name, kMeasuredWeights);
     output_ = host.product(context_, weights_, input_);
+    graph_ = host.graph(context_);
+    host.add(graph_, output_);
   }
   Product(const Product&) = delete;
   Product& operator=(const Product&) = delete;
@@ -128,8 +132,6 @@ class Product {
     place(output_, activations);
     fill<uint8_t>(weights_, 0);  // also a legal scale of every type
     fill<float>(input_, 1);
-    graph_ = there(host_.graph(context_));  // gives names, by which weights would be a model's
-    host_.add(graph_, output_);
     backend_ = there(host_.make_backend(side.device, nullptr));
     const auto set_threads = reinterpret_cast<void (*)(Backend*, int)>(
         host_.function(host_.registration(side.device), "ggml_backend_set_n_threads"));
@@ -162,7 +164,7 @@ class Product {
   const Functions& host_;
   Context* context_;
   Tensor *weights_, *input_, *output_;
-  Graph* graph_ = nullptr;
+  Graph* graph_;
   std::vector<Buffer*> buffers_;
   Backend* backend_ = nullptr;
 };

@@ -12,6 +12,9 @@ struct Side {
   BufferType* weights;
 };
 
+/// The name of weights that are no model's.
+inline constexpr char kMeasuredWeights[] = "tilewright.measured";
+
 /// Whether we need at most 3 % longer than ggml for a prompt of 128 tokens and 128 tokens after it,
 /// of such weights, on one thread. Runs both for a part of a second, once for a type and a shape;
 /// true, with a message on stderr, where ggml lacks what that takes. Thread-safe.
