@@ -113,6 +113,7 @@ std::string why_stale(const fs::path& root, const Fault& fault) {
     if (plant(fault, text) == text) return "it changes nothing";
     if (!fault.makes.empty()) find_file(root, fault.makes);
     if (!fault.through.empty()) find_file(root, fault.through);
+    if (!fault.needs.empty()) find_file(root, "templates/isa/" + fault.needs + ".yaml");
     if (fault.through.empty() == fault.file.ends_with(".h")) {
       return "a header, and no other file, is planted `through` a source";
     }

@@ -50,12 +50,16 @@ TEST_P(Operations, AllThatWeClaimAreRight) {
   const std::string digits = emulated ? "[0-9]{1,2}" : "[0-9]{1,3}";
   // Of matrices one row, which has kernels of its own, two, and whole tiles.
   const bool few = emulated && !test::is_long() && GetParam() == std::string("MUL_MAT");
-  const Finished finished =
-      ours(std::string("test-backend-ops -b tilewright -o ") + GetParam() +
-               " -p 'type_a=" + any_type() + ",type_b=f32,(n_mats=[0-9]{1,2},.*)?m=" + digits +
-               ",n=" + (few ? "(1|2|16)" : digits) + ",'",
-           {{"TILEWRIGHT_GGML_TEST", "1"}, {"TILEWRIGHT_BF16", "1"}});
-  expect_right(GetParam(), "type_a=", finished, emulated ? 1 : 3);
+  const bool of_experts = !emulated && !test::is_long() && GetParam() == std::string("MUL_MAT_ID");
+  const Finished finished = ours(std::string("test-backend-ops -b tilewright -o ") + GetParam() +
+                                     " -p 'type_a=" + any_type() +
+                                     ",type_b=f32,(n_mats=[0-9]{1,2},.*)?m=" + digits + ",n=" +
+                                     (few          ? "(1|2|16)"
+                                      : of_experts ? "(1|32)"
+                                                   : digits) +
+                                     ",'",
+                                 {{"TILEWRIGHT_GGML_TEST", "1"}, {"TILEWRIGHT_BF16", "1"}});
+  expect_right(GetParam(), "type_a=", finished, emulated ? 1 : of_experts ? 2 : 3);
 }
 
 // The reference's rows are ggml's own, so that the same bits are equal.
