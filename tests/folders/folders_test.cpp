@@ -168,5 +168,29 @@ TEST(Folders, NoFormatWhereProgramsAreHandled) {
   EXPECT_EQ(mentions(sources({"ir", "schedule", "emit", "lower"}), names), Mentions());
 }
 
+/// With specs, tests, documents and what is generated, that is all that a type of CONTRIBUTING's
+/// "Add a type" costs.
+TEST(Folders, FewFilesKnowAFormat) {
+  constexpr int kMost = 4;
+  std::vector<Source> all =
+      sources({"model", "spec", "ir", "lower", "schedule", "emit", "pipeline", "command"});
+  for (const char* folder : {"runtime/src", "runtime/include/tilewright", "tuner", "measure"}) {
+    const std::vector<Source> some = sources(std::filesystem::path(folder));
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  std::set<std::string> names;
+  for (const Format& format : formats()) {
+    if (format.scales != Granularity::none) names.emplace(format.name);
+  }
+  const Mentions known = mentions(all, names);  // "FILE says 'FORMAT'"
+  for (const std::string& name : names) {
+    const auto files = std::count_if(known.begin(), known.end(), [&](const std::string& mention) {
+      return mention.ends_with("says '" + name + "'");
+    });
+    EXPECT_GE(files, 1) << name;
+    EXPECT_LE(files, kMost) << name << " in " << testing::PrintToString(known);
+  }
+}
+
 }  // namespace
 }  // namespace tw::test
