@@ -1,6 +1,9 @@
 #include "model/sources.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <stdexcept>
 
 namespace tw {
 namespace {
@@ -35,14 +38,26 @@ bool are_joined(const Source& source, const Kept& kept) {
          has(source, FieldKind::scale_steps) && top_bits(source) != 0;
 }
 
-/// Whether a source's are the same.
-bool has_codes(const Source& source, const Kept& kept) {
+/// Formats in blocks have layouts of longer ones, too, if a spec says so.
+bool may_be_block(int64_t own, const Kept& kept) {
+  return own == kept.block || (!kept.steps && kept.block != 0 && own % long_block_step == 0);
+}
+
+/// Whether a source's are the same. `any_length`: in layouts of some block length.
+bool has_codes(const Source& source, const Kept& kept, bool any_length = false) {
   if (has(source, FieldKind::minimums) != kept.minimums || source.table != kept.table) return false;
   const bool same = data_of(source).type == kept.type && top_bits(source) == kept.top_bits;
   if (!same && !are_joined(source, kept)) return false;
   // Scales of blocks that are elsewhere are rows of k / block values beside rows of k values.
   const int64_t own = block_of(source);
-  return own != 0 ? own == kept.block : kept.block == 0 || !rows_are_k(source);
+  if (own == 0) return kept.block == 0 || !rows_are_k(source);
+  if (has(source, FieldKind::scale_steps) != kept.steps) return false;
+  return any_length ? may_be_block(own, kept) : own == kept.block;
+}
+
+Kept kept_by(const Format& format) {
+  return {format.element,      format.top_bits,         std::max(format.super_block, format.block),
+          format.has_minimums, format.super_block != 0, format.table};
 }
 
 /// Rows of `inner`, one for each step of the dimension.
@@ -188,14 +203,21 @@ std::vector<std::string> source_names(const Format& format) {
   for (const Source& source : sources()) {
     if (source.zero_codes && !(format.has_zero_point && format.block != 0)) continue;
     const bool converts = is_float(format) && has_values(source);
-    const Kept kept{
-        format.element,      format.top_bits,         std::max(format.super_block, format.block),
-        format.has_minimums, format.super_block != 0, format.table};
-    if (!converts && !has_codes(source, kept)) continue;
+    if (!converts && !has_codes(source, kept_by(format), true)) continue;
     const std::string name(source.name);
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
   return names;
+}
+
+const Format& format_of(const Source& source) {
+  for (const Format& format : formats()) {
+    if (format.scales == Granularity::block && !format.quantized_on_the_fly &&
+        format.bytes_of.empty() && has_codes(source, kept_by(format), true)) {
+      return format;
+    }
+  }
+  throw std::logic_error(fmt::format("no format keeps blocks of {}", source.name));
 }
 
 const Source* find_source(std::string_view name, const Layout& layout) {

@@ -25,6 +25,10 @@ const std::vector<Source>& sources();
 /// Names, of those that packers bring into layouts of that format.
 std::vector<std::string> source_names(const Format& format);
 
+/// That of integers which keeps the codes and scales of a source in blocks. Throws std::logic_error
+/// if there is none.
+const Format& format_of(const Source& source);
+
 /// The source that holds what the layout does, or, for layouts of floats, what is converted to it;
 /// null: none of that name.
 const Source* find_source(std::string_view name, const Layout& layout);
