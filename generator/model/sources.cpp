@@ -15,7 +15,7 @@ const FieldAxes& data_of(const Source& source) {
 /// Whether it says what its values are: floats, or codes beside their scales.
 bool has_values(const Source& source) {
   if (find_field(source.axes, FieldKind::scale_steps) != nullptr) return false;
-  if (top_bits(source) != 0 || source.table != nullptr) return false;
+  if (top_bits(source) != 0 || source.table != nullptr || data_of(source).negated) return false;
   return is_float(data_of(source).type) || block_of(source) != 0;
 }
 
@@ -256,6 +256,11 @@ bool converts(const Source& source, const Layout& layout) {
 
 bool joins_codes(const Source& source, const Layout& layout) {
   return top_bits(source) != 0 && top_bits(layout) == 0;
+}
+
+int64_t sign_of_scales(const Source& source) {
+  const FieldAxes* scales = find_field(source.axes, FieldKind::scales);
+  return scales != nullptr && scales->negated ? int64_t{1} << (bits(scales->type) - 1) : 0;
 }
 
 bool rows_are_k(const Source& source) {

@@ -41,6 +41,9 @@ bool converts(const Source& source, const Layout& layout);
 /// Whether its codes, whose upper bits stand elsewhere, are whole in the layout.
 bool joins_codes(const Source& source, const Layout& layout);
 
+/// What negates a scale of the source, as bits, where it has those of codes that count down; else
+/// 0.
+int64_t sign_of_scales(const Source& source);
 /// Whether a row holds one value of k of each column, not one column.
 bool rows_are_k(const Source& source);
 /// Values of k that stand together with a scale; 0: scales are elsewhere.

@@ -131,7 +131,7 @@ struct Weights {
     if (type != nullptr) at = block(*type, column, number * type->values).d_at();
     uint32_t value = 0;
     std::memcpy(&value, at, type != nullptr ? 2 : scale_bytes);
-    return value;
+    return type != nullptr ? block(*type, column, number * type->values).kept_scale(value) : value;
   }
 
   /// What has no weight: between rows, and the rest of a last byte.

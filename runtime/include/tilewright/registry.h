@@ -87,8 +87,9 @@ typedef struct tw_field {
   tw_length base; /* in bits, where all digits are 0; negative: from the panel's end */
   const tw_axis* axes;
   size_t axis_count;
-  int factor; /* of scales: stored is value / factor */
-  /* Of codes: stored is value + offset + the sum of digit * stride. */
+  int factor; /* of scales: stored is value / factor; of codes 1 */
+  /* Of codes: stored is value + offset + the sum of digit * stride. Where a source's factor is -1,
+   * offset - value. */
   int offset;
   const tw_axis* offset_axes;
   size_t offset_axis_count;
