@@ -193,6 +193,12 @@ const std::vector<Source>& sources() {
         {"q3_k", rows(Dim::n, blocks(256, {tops(ElementType::i1, {{Dim::k, 32}, {Dim::k, 8, 32}}),
                                            quarters, scale_nibbles, scale_quarters,
                                            f16_step(FieldKind::scale_steps)}))});
+    // Values are d * (code - 1): (1 - code) is one of the codes around zero, with scale -d.
+    FieldAxes far_ternary =
+        codes(ElementType::i2, {{Dim::k, 2, 128}, {Dim::k, 32}, {Dim::k, 4, 32}}, 1);
+    FieldAxes minus_d = f16_scale;
+    far_ternary.negated = minus_d.negated = true;
+    list.push_back({"tq2_0", rows(Dim::n, blocks(256, {far_ternary, minus_d}))});
     return list;
   }();
   return table;

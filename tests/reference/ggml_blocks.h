@@ -182,6 +182,7 @@ inline const GgmlType* find_ggml(const char* name) {
        {},
        "iq4"},
       {"mxfp4", 32, 17, 32, 4, 0, false, 0, 0, near_nibble<1>, nullptr, {}, {}, "e2m1", "e8m0"},
+      {"tq2_0", 256, 66, 256, 2, 0, false, 64, 0, quarter<0>, nullptr, {}, {}, "", "f16", true},
   };
   for (const GgmlType& type : list) {
     if (std::strcmp(type.name, name) == 0) return &type;

@@ -27,6 +27,7 @@ enum class StoredType : uint32_t {
   iq4_nl = 20,
   iq4_xs = 23,
   bf16 = 30,
+  tq2_0 = 35,
   mxfp4 = 39
 };
 

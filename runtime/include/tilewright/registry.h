@@ -139,7 +139,9 @@ typedef enum tw_rhs_order {
   TW_MXFP4,  /* likewise of "e2m1", behind a scale of a byte, 2^(byte - 127); 17 bytes */
   TW_IQ4_XS, /* as TW_Q4_K, codes of "iq4", 136 bytes */
   TW_Q2_K,   /* as TW_Q4_K, 84 bytes */
-  TW_Q3_K    /* as TW_Q6_K, 110 bytes */
+  TW_Q3_K,   /* as TW_Q6_K, 110 bytes */
+  TW_TQ2_0   /* n rows of ggml's blocks of 256 values, 64 bytes of codes of 2 bits and then d of f16:
+                values are d * (code - 1); layouts keep 1 - code and -d */
 } tw_rhs_order;
 
 /* What packers of weights read. Those of one name differ in what their values are. */
