@@ -199,6 +199,9 @@ const std::vector<Source>& sources() {
     FieldAxes minus_d = f16_scale;
     far_ternary.negated = minus_d.negated = true;
     list.push_back({"tq2_0", rows(Dim::n, blocks(256, {far_ternary, minus_d}))});
+    FieldAxes ternary = codes(ElementType::i2, {{Dim::k, 64}}, 1);
+    ternary.negated = true;
+    list.push_back({"q2_0", rows(Dim::n, blocks(64, {minus_d, ternary}))});
     return list;
   }();
   return table;

@@ -70,6 +70,10 @@ template <size_t from>
 BitsAt quarter(size_t i) {
   return {from + i / 128 * 32 + i % 32, i / 32 % 4 * 2};
 }
+/// Of 64 such codes, values that follow each other do.
+inline BitsAt next_quarter(size_t i) {
+  return {2 + i / 4, i % 4 * 2};
+}
 inline BitsAt whole_byte(size_t i) {
   return {2 + i, 0};
 }
@@ -183,6 +187,7 @@ inline const GgmlType* find_ggml(const char* name) {
        "iq4"},
       {"mxfp4", 32, 17, 32, 4, 0, false, 0, 0, near_nibble<1>, nullptr, {}, {}, "e2m1", "e8m0"},
       {"tq2_0", 256, 66, 256, 2, 0, false, 64, 0, quarter<0>, nullptr, {}, {}, "", "f16", true},
+      {"q2_0", 64, 18, 64, 2, 0, false, 0, 0, next_quarter, nullptr, {}, {}, "", "f16", true},
   };
   for (const GgmlType& type : list) {
     if (std::strcmp(type.name, name) == 0) return &type;

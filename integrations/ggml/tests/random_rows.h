@@ -28,7 +28,8 @@ enum class StoredType : uint32_t {
   iq4_xs = 23,
   bf16 = 30,
   tq2_0 = 35,
-  mxfp4 = 39
+  mxfp4 = 39,
+  q2_0 = 42
 };
 
 struct BlockType;
