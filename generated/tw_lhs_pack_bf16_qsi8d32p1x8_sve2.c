@@ -6,12 +6,17 @@
 //          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 // into lhs i8 m1 kr8 k%32 b32 [data/b|sums:i32*-4/b|scales:f32/b] (d813e8d31d576b62)
 //          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
+// into lhs i8 m1 kr8 k%32 b64 [data/b|sums:i32*-1/b|scales:f32/b] (c1fd3d4e2d5f273e)
+//          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
+// into lhs i8 m1 kr8 k%32 b256 [data/b|sums:i32*-1/b|scales:f32/b] (f6bc1eb292226ad3)
+//          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 // into lhs i8 m1 kr8 k%32 b32 [data/b|scales:f32/b] (5103ca4845a0de6c)
 //          | 8 x k bits of codes | 1 f32 x scales a block |
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (0054ba9b4231c552)
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (5c6252820589efde)
 // from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (b7774ca6257d4773)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi2c32p.yaml (6276711fc774513b)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a9e27d403ccd3d34)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (84839f7391c9ae27)
 // again  tilewright generate

@@ -26,6 +26,8 @@
 //          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
 // into lhs i8 m4 kr4 k%32 b32 [data/b|sums:i32*-16/b|scales:f32/b] (0244868812cc46dc)
 //          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
+// into lhs i8 m4 kr4 k%32 b256 [data/b|sums:i32*-2/b|scales:f32/b] (1d987ba472838fa9)
+//          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (0054ba9b4231c552)
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (5c6252820589efde)
@@ -34,6 +36,7 @@
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (3c2aa87ccbdc7817)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (115251e8c0ce69e8)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (9818584d5047a74d)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi2c32p.yaml (6276711fc774513b)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a9e27d403ccd3d34)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (84839f7391c9ae27)
 // again  tilewright generate

@@ -8,12 +8,17 @@
 //          | 32 x k bits of codes | 8 i32 x sums a block | 8 f32 x scales a block |
 // into lhs i8 m4 kr8 k%32 b32 [data/b|sums:i32*-1x2/b|scales:f32x2/b] (f2bc219097db2854)
 //          | 32 x k bits of codes | 8 i32 x sums a block | 8 f32 x scales a block |
+// into lhs i8 m4 kr8 k%32 b64 [data/b|sums:i32*-2x2/b|scales:f32x2/b] (4463815e33ddb15e)
+//          | 32 x k bits of codes | 8 i32 x sums a block | 8 f32 x scales a block |
+// into lhs i8 m4 kr8 k%32 b256 [data/b|sums:i32*-2x2/b|scales:f32x2/b] (41678befb13ec861)
+//          | 32 x k bits of codes | 8 i32 x sums a block | 8 f32 x scales a block |
 // into lhs i8 m4 kr8 k%32 b32 [data/b|scales:f32x2/b] (2823fc7f85835b23)
 //          | 32 x k bits of codes | 8 f32 x scales a block |
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (0054ba9b4231c552)
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (5c6252820589efde)
 // from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (b7774ca6257d4773)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi2c32p.yaml (6276711fc774513b)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a9e27d403ccd3d34)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (84839f7391c9ae27)
 // again  tilewright generate

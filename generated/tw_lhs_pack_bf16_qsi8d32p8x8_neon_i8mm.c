@@ -22,6 +22,8 @@
 //          | 64 x k bits of codes | 16 f32 x scales a block |
 // into lhs i8 m8 kr8 k%32 b32 [data/b|sums:i32*-16x2/b|scales:f32x2/b] (5d153084e94eb9bc)
 //          | 64 x k bits of codes | 16 i32 x sums a block | 16 f32 x scales a block |
+// into lhs i8 m8 kr8 k%32 b256 [data/b|sums:i32*-2x2/b|scales:f32x2/b] (a5dc43d3ff348e9d)
+//          | 64 x k bits of codes | 16 i32 x sums a block | 16 f32 x scales a block |
 // into lhs i8 m8 kr8 k%32 b64 [data/b|scales:f32x2/b] (834265da7cd6f664)
 //          | 64 x k bits of codes | 16 f32 x scales a block |
 // into lhs i8 m8 kr8 k%32 b128 [data/b|scales:f32x2/b] (7dec213defa46a8f)
@@ -33,6 +35,7 @@
 // from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (b7774ca6257d4773)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (115251e8c0ce69e8)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (9818584d5047a74d)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi2c32p.yaml (6276711fc774513b)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (84839f7391c9ae27)
 // again  tilewright generate
 

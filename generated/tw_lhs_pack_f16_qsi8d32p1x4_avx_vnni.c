@@ -14,12 +14,15 @@
 //          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 // into lhs i8 m1 kr4 k%32 b32 [data/b|sums:i32*-128/b|scales:f32/b] (b59d3abdf6ac064b)
 //          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
+// into lhs i8 m1 kr4 k%32 b256 [data/b|sums:i32*-2/b|scales:f32/b] (80b016d84923d572)
+//          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (0054ba9b4231c552)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (9637c37cda209973)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (3c2aa87ccbdc7817)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (115251e8c0ce69e8)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (9818584d5047a74d)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi2c32p.yaml (6276711fc774513b)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (84839f7391c9ae27)
 // again  tilewright generate
 

@@ -22,6 +22,8 @@
 //          | 8 x k bits of codes | 1 f32 x scales a block |
 // into lhs i8 m1 kr4 k%32 b32 [data/b|sums:i32*-16/b|scales:f32/b] (4077f3fdb721daa7)
 //          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
+// into lhs i8 m1 kr4 k%32 b256 [data/b|sums:i32*-2/b|scales:f32/b] (80b016d84923d572)
+//          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 // into lhs i8 m1 kr4 k%32 b64 [data/b|scales:f32/b] (d8108d6d6223e93f)
 //          | 8 x k bits of codes | 1 f32 x scales a block |
 // into lhs i8 m1 kr4 k%32 b128 [data/b|scales:f32/b] (0ee74737ce257fce)
@@ -33,6 +35,7 @@
 // from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (b7774ca6257d4773)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (115251e8c0ce69e8)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (9818584d5047a74d)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi2c32p.yaml (6276711fc774513b)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (84839f7391c9ae27)
 // again  tilewright generate
 

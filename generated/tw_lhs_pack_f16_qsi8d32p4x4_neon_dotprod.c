@@ -22,6 +22,8 @@
 //          | 32 x k bits of codes | 4 f32 x scales a block |
 // into lhs i8 m4 kr4 k%32 b32 [data/b|sums:i32*-16/b|scales:f32/b] (0244868812cc46dc)
 //          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
+// into lhs i8 m4 kr4 k%32 b256 [data/b|sums:i32*-2/b|scales:f32/b] (1d987ba472838fa9)
+//          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
 // into lhs i8 m4 kr4 k%32 b64 [data/b|scales:f32/b] (267eef486a8e42fe)
 //          | 32 x k bits of codes | 4 f32 x scales a block |
 // into lhs i8 m4 kr4 k%32 b128 [data/b|scales:f32/b] (5bca2689ef691645)
@@ -33,6 +35,7 @@
 // from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (b7774ca6257d4773)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (115251e8c0ce69e8)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (9818584d5047a74d)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi2c32p.yaml (6276711fc774513b)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (84839f7391c9ae27)
 // again  tilewright generate
 

@@ -26,6 +26,7 @@
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (3c2aa87ccbdc7817)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (115251e8c0ce69e8)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (9818584d5047a74d)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi2c32p.yaml (6276711fc774513b)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a9e27d403ccd3d34)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (84839f7391c9ae27)
 // again  tilewright generate

@@ -5,6 +5,7 @@
 #include "command/commands.h"
 #include "emit/write_tree.h"
 #include "spec/gguf_reader.h"
+#include "spec/gguf_types.h"
 #include "spec/gguf_workload.h"
 #include "spec/workload_writer.h"
 

@@ -101,7 +101,8 @@ std::string AxisRows::source(const Source& source) {
   std::string text = "{" + row(*axes.over);
   for (const FieldKind kind : kinds) {
     text += ", ";
-    text += find_field(axes, kind) == nullptr ? no_field : field(flat(axes, kind, 0), 1);
+    const FieldAxes* found = find_field(axes, kind);
+    text += found == nullptr ? no_field : field(flat(axes, kind, 0), found->negated ? -1 : 1);
   }
   return fmt::format("{}, {}}}", text, table(source.table));
 }

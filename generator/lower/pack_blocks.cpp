@@ -443,7 +443,10 @@ bool can_pack_blocks(const Layout& layout, const Source& source, const Isa& isa)
   const Length scales = lanes_bytes(isa, field_of(layout, FieldKind::scales).type);
   const bool moves_scales = layout.super_block != 0 ||
                             (isa.has(OpCode::load, 0, scales) && isa.has(OpCode::store, 0, scales));
-  return way && moves_scales && field_index(layout, FieldKind::zero_points) < 0 &&
+  // Scales are gathered as they are, from blocks that are pieces.
+  const bool has_pieces = block_of(source) == 0 || !has_long_blocks(layout);
+  return way && moves_scales && has_pieces && sign_of_scales(source) == 0 &&
+         field_index(layout, FieldKind::zero_points) < 0 &&
          field_index(layout, FieldKind::offsets) < 0 &&
          can_move_tops(layout, source, isa, piece_of(layout)) &&
          (field_index(layout, FieldKind::sums) < 0 || CodeSums::possible(layout, isa)) &&

@@ -35,12 +35,17 @@ void PlainBlocks::keep(Value at, Value sum, Value first_k, Value row, Value colu
   } else {
     from = beside(ArgField::pack_scales, column, first_k, "scale_from");
   }
-  const Value kept = b_.op(OpCode::load, {from}, {.bytes = bytes}, "scale");
+  Value kept = b_.op(OpCode::load, {from}, {.bytes = bytes}, "scale");
   if (field_index(layout_, FieldKind::offsets) >= 0) {
     keep_offset(plus(b_, {scales, times(b_, row, bytes)}), kept, first_k, column);
     scales = plus(b_, {scales, given_.length(layout_.panel * bytes)});
   }
   const Value kept_at = plus(b_, {scales, times(b_, row, bytes)});
+  if (const int64_t sign = sign_of_scales(source_); sign != 0) {
+    const Value given = b_.op(OpCode::load_scalar, {from}, {.bits = bits(type)}, "given");
+    b_.op(OpCode::store_scalar, {kept_at, b_.add(given, sign, "negated")}, {.bits = bits(type)});
+    kept = b_.op(OpCode::load, {kept_at}, {.bytes = bytes}, "scale");
+  }
   b_.op(OpCode::store, {kept_at, part_of(kept)});
   if (field_index(layout_, FieldKind::zero_points) >= 0) {
     keep_zero_point(plus(b_, {kept_at, given_.length(layout_.panel * bytes)}), first_k, column);

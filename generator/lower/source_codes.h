@@ -13,10 +13,8 @@ class SourceCodes {
   SourceCodes(Builder& b, const Layout& layout, const Source& source)
       : b_(b),
         type_(field_axes(source.axes, FieldKind::data).type),
-        offset_(is_float(type_)
-                    ? no_value
-                    : b.op(OpCode::isub, {b.constant(half()), given_offset(b, layout, source)}, {},
-                           "offset")) {}
+        negated_(field_axes(source.axes, FieldKind::data).negated),
+        offset_(is_float(type_) ? no_value : offset(given_offset(b, layout, source))) {}
 
   [[nodiscard]] ElementType type() const { return type_; }
   [[nodiscard]] int64_t width() const { return bits(type_); }
@@ -58,14 +56,24 @@ class SourceCodes {
     const Value byte =
         b_.op(OpCode::load_scalar, {from.bytes}, {.bits = static_cast<int>(bits)}, "value");
     if (is_float(type_)) return byte;
-    if (from.code == no_value) return code_bits(plus(b_, {byte, offset_}), "code");
-    return code_bits(plus(b_, {in_byte(byte, from.code), offset_}), "code");
+    const Value stored = from.code == no_value ? byte : in_byte(byte, from.code);
+    const Value code =
+        negated_ ? b_.op(OpCode::isub, {offset_, stored}) : plus(b_, {stored, offset_});
+    return code_bits(code, "code");
   }
 
  private:
+  [[nodiscard]] Value offset(Value given) const {
+    const Value middle = b_.constant(half());
+    if (negated_) return plus(b_, {middle, given}, "offset");
+    return b_.op(OpCode::isub, {middle, given}, {}, "offset");
+  }
+
   Builder& b_;
   ElementType type_;
-  Value offset_;  ///< what makes a code of the source an unsigned number, in as many bits
+  bool negated_;
+  /// What makes a code of the source an unsigned number, in as many bits; or what it is taken from.
+  Value offset_;
 };
 
 }  // namespace tw

@@ -278,6 +278,7 @@ std::string text(const FieldAxes& field) {
     out += (axis.stride.at({1, 1}) < 0 ? "-" : "") + digit_text(axis);
   }
   out += ']';
+  if (field.negated) out += " negated";
   if (field.offset != 0) out += fmt::format(" {:+}", field.offset);
   for (const Axis& axis : field.offset_axes) {
     out += fmt::format(" {:+}*{}", axis.stride.fixed, digit_text(axis));

@@ -35,6 +35,9 @@ struct FieldAxes {
   /// Stored is value + offset + the sum of digit * stride.
   int offset = 0;
   std::vector<Axis> offset_axes;
+  /// Stored is offset - value instead, of a float the negative one: codes that count down from
+  /// their offset, and scales beside such.
+  bool negated = false;
 };
 
 /// Members one after the other; with `over`, again for each step of that axis, whose stride is the

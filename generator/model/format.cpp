@@ -77,6 +77,7 @@ const std::vector<Format>& formats() {
       {"qsi8cx", ElementType::i8, Granularity::channel, false, false, 0},
       {"qsi4c32", ElementType::i4, Granularity::block, false, false, 32},
       {"qsi8c32", ElementType::i8, Granularity::block, false, false, 32},
+      {"qsi2c32", ElementType::i2, Granularity::block, false, false, 32},
       {"qai2c32", ElementType::i2, Granularity::block, true, false, 32},
       {"qai4c32", ElementType::i4, Granularity::block, true, false, 32},
       {"qai8c32", ElementType::i8, Granularity::block, true, false, 32},

@@ -1,6 +1,9 @@
 #include "model/sources.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <stdexcept>
 
 namespace tw {
 namespace {
@@ -12,7 +15,7 @@ const FieldAxes& data_of(const Source& source) {
 /// Whether it says what its values are: floats, or codes beside their scales.
 bool has_values(const Source& source) {
   if (find_field(source.axes, FieldKind::scale_steps) != nullptr) return false;
-  if (top_bits(source) != 0 || source.table != nullptr) return false;
+  if (top_bits(source) != 0 || source.table != nullptr || data_of(source).negated) return false;
   return is_float(data_of(source).type) || block_of(source) != 0;
 }
 
@@ -35,14 +38,26 @@ bool are_joined(const Source& source, const Kept& kept) {
          has(source, FieldKind::scale_steps) && top_bits(source) != 0;
 }
 
-/// Whether a source's are the same.
-bool has_codes(const Source& source, const Kept& kept) {
+/// Formats in blocks have layouts of longer ones, too, if a spec says so.
+bool may_be_block(int64_t own, const Kept& kept) {
+  return own == kept.block || (!kept.steps && kept.block != 0 && own % long_block_step == 0);
+}
+
+/// Whether a source's are the same. `any_length`: in layouts of some block length.
+bool has_codes(const Source& source, const Kept& kept, bool any_length = false) {
   if (has(source, FieldKind::minimums) != kept.minimums || source.table != kept.table) return false;
   const bool same = data_of(source).type == kept.type && top_bits(source) == kept.top_bits;
   if (!same && !are_joined(source, kept)) return false;
   // Scales of blocks that are elsewhere are rows of k / block values beside rows of k values.
   const int64_t own = block_of(source);
-  return own != 0 ? own == kept.block : kept.block == 0 || !rows_are_k(source);
+  if (own == 0) return kept.block == 0 || !rows_are_k(source);
+  if (has(source, FieldKind::scale_steps) != kept.steps) return false;
+  return any_length ? may_be_block(own, kept) : own == kept.block;
+}
+
+Kept kept_by(const Format& format) {
+  return {format.element,      format.top_bits,         std::max(format.super_block, format.block),
+          format.has_minimums, format.super_block != 0, format.table};
 }
 
 /// Rows of `inner`, one for each step of the dimension.
@@ -178,6 +193,15 @@ const std::vector<Source>& sources() {
         {"q3_k", rows(Dim::n, blocks(256, {tops(ElementType::i1, {{Dim::k, 32}, {Dim::k, 8, 32}}),
                                            quarters, scale_nibbles, scale_quarters,
                                            f16_step(FieldKind::scale_steps)}))});
+    // Values are d * (code - 1): (1 - code) is one of the codes around zero, with scale -d.
+    FieldAxes far_ternary =
+        codes(ElementType::i2, {{Dim::k, 2, 128}, {Dim::k, 32}, {Dim::k, 4, 32}}, 1);
+    FieldAxes minus_d = f16_scale;
+    far_ternary.negated = minus_d.negated = true;
+    list.push_back({"tq2_0", rows(Dim::n, blocks(256, {far_ternary, minus_d}))});
+    FieldAxes ternary = codes(ElementType::i2, {{Dim::k, 64}}, 1);
+    ternary.negated = true;
+    list.push_back({"q2_0", rows(Dim::n, blocks(64, {minus_d, ternary}))});
     return list;
   }();
   return table;
@@ -188,14 +212,21 @@ std::vector<std::string> source_names(const Format& format) {
   for (const Source& source : sources()) {
     if (source.zero_codes && !(format.has_zero_point && format.block != 0)) continue;
     const bool converts = is_float(format) && has_values(source);
-    const Kept kept{
-        format.element,      format.top_bits,         std::max(format.super_block, format.block),
-        format.has_minimums, format.super_block != 0, format.table};
-    if (!converts && !has_codes(source, kept)) continue;
+    if (!converts && !has_codes(source, kept_by(format), true)) continue;
     const std::string name(source.name);
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
   return names;
+}
+
+const Format& format_of(const Source& source) {
+  for (const Format& format : formats()) {
+    if (format.scales == Granularity::block && !format.quantized_on_the_fly &&
+        format.bytes_of.empty() && has_codes(source, kept_by(format), true)) {
+      return format;
+    }
+  }
+  throw std::logic_error(fmt::format("no format keeps blocks of {}", source.name));
 }
 
 const Source* find_source(std::string_view name, const Layout& layout) {
@@ -234,6 +265,11 @@ bool converts(const Source& source, const Layout& layout) {
 
 bool joins_codes(const Source& source, const Layout& layout) {
   return top_bits(source) != 0 && top_bits(layout) == 0;
+}
+
+int64_t sign_of_scales(const Source& source) {
+  const FieldAxes* scales = find_field(source.axes, FieldKind::scales);
+  return scales != nullptr && scales->negated ? int64_t{1} << (bits(scales->type) - 1) : 0;
 }
 
 bool rows_are_k(const Source& source) {

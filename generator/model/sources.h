@@ -25,6 +25,10 @@ const std::vector<Source>& sources();
 /// Names, of those that packers bring into layouts of that format.
 std::vector<std::string> source_names(const Format& format);
 
+/// That of integers which keeps the codes and scales of a source in blocks. Throws std::logic_error
+/// if there is none.
+const Format& format_of(const Source& source);
+
 /// The source that holds what the layout does, or, for layouts of floats, what is converted to it;
 /// null: none of that name.
 const Source* find_source(std::string_view name, const Layout& layout);
@@ -37,6 +41,9 @@ bool converts(const Source& source, const Layout& layout);
 /// Whether its codes, whose upper bits stand elsewhere, are whole in the layout.
 bool joins_codes(const Source& source, const Layout& layout);
 
+/// What negates a scale of the source, as bits, where it has those of codes that count down; else
+/// 0.
+int64_t sign_of_scales(const Source& source);
 /// Whether a row holds one value of k of each column, not one column.
 bool rows_are_k(const Source& source);
 /// Values of k that stand together with a scale; 0: scales are elsewhere.

@@ -30,6 +30,7 @@ constexpr ExampleWeights example_weights[] = {
     {"qsi2cx", "int2_zero", "codes"},
     {"qsi4cx", "int4", "codes"},
     {"qsi8cx", "int8", "codes"},
+    {"qsi2c32", "int2", "codes"},
     {"qsi4c32", "int4", "codes"},
     {"qsi8c32", "int8", "codes"},
     {"qai2c32", "int2_zero", "codes"},

@@ -17,38 +17,6 @@ namespace {
 constexpr size_t most_matmuls = 1000;
 constexpr size_t most_names = 6;  // that are written of one group
 
-/// A type of weights and the family that multiplies with it.
-struct Served {
-  std::string_view type;
-  std::string_view family;
-  int block;
-  std::string_view scales;
-};
-constexpr Served served[] = {
-    {"F32", "matmul_clamp_f32_f32_f32p", 0, ""},
-    {"F16", "matmul_clamp_f32_f32_f16p", 0, ""},
-    {"BF16", "matmul_clamp_f32_f32_bf16p", 0, ""},
-    {"Q2_K", "matmul_clamp_f32_qsi8d32p_qmi2k16p", 256, "f16"},
-    {"Q3_K", "matmul_clamp_f32_qsi8d32p_qsi3k16p", 256, "f16"},
-    {"Q4_0", "matmul_clamp_f32_qsi8d32p_qsi4c32p", 32, "f16"},
-    {"Q4_1", "matmul_clamp_f32_qsi8d32p_qmi4c32p", 32, "f16"},
-    {"Q4_K", "matmul_clamp_f32_qsi8d32p_qmi4k32p", 256, "f16"},
-    {"Q5_0", "matmul_clamp_f32_qsi8d32p_qsi5c32p", 32, "f16"},
-    {"Q5_1", "matmul_clamp_f32_qsi8d32p_qmi5c32p", 32, "f16"},
-    {"Q5_K", "matmul_clamp_f32_qsi8d32p_qmi5k32p", 256, "f16"},
-    {"Q6_K", "matmul_clamp_f32_qsi8d32p_qsi6k16p", 256, "f16"},
-    {"IQ4_NL", "matmul_clamp_f32_qsi8d32p_qnl4c32p", 32, "f16"},
-    {"IQ4_XS", "matmul_clamp_f32_qsi8d32p_qnl4k32p", 256, "f16"},
-    {"MXFP4", "matmul_clamp_f32_qsi8d32p_qmx4c32p", 32, "e8m0"},
-    {"Q8_0", "matmul_clamp_f32_qsi8d32p_qsi8c32p", 32, "f16"},
-};
-
-const Served* find_served(const std::string& type) {
-  const auto* found = std::find_if(std::begin(served), std::end(served),
-                                   [&](const Served& s) { return s.type == type; });
-  return found != std::end(served) ? found : nullptr;
-}
-
 /// A tensor's name without its layer and ".weight": "blk.7.attn_q.weight" is attn_q. An expert that
 /// has a tensor of its own, "blk.7.ffn_up.3.weight", is ffn_up of expert 3.
 struct Role {
@@ -133,25 +101,20 @@ std::string unique_name(const Workload& workload, const Key& key, const Group& g
   return name;
 }
 
-Matmul matmul_of(const Served& type, const Key& key, const Group& group, const std::string& name) {
+Matmul matmul_of(const GgufType& type, const Key& key, const Group& group,
+                 const std::string& name) {
   Matmul matmul;
   matmul.name = name;
   matmul.family = type.family;
   matmul.n = static_cast<int64_t>(std::get<1>(key));
   matmul.k = static_cast<int64_t>(std::get<2>(key));
   matmul.count = static_cast<int64_t>(group.count);
-  matmul.block = type.block;
+  matmul.block = type.scales.empty() ? 0 : static_cast<int>(type.block);
   matmul.scales = type.scales;
   return matmul;
 }
 
 }  // namespace
-
-std::vector<std::string_view> served_types() {
-  std::vector<std::string_view> types;
-  for (const Served& row : served) types.push_back(row.type);
-  return types;
-}
 
 ModelWorkload workload_of(const GgufModel& model) {
   const bool tied = std::none_of(model.tensors.begin(), model.tensors.end(),
@@ -178,7 +141,8 @@ ModelWorkload workload_of(const GgufModel& model) {
     result.workload.about += fmt::format(", architecture {}", model.architecture);
   }
   for (const auto& [key, group] : groups) {
-    if (const Served* type = find_served(std::get<0>(key))) {
+    const GgufType* type = find_gguf_type(std::get<0>(key));
+    if (type != nullptr && !type->family.empty()) {
       result.matrices += static_cast<int64_t>(group.count);
       result.workload.matmuls.push_back(
           matmul_of(*type, key, group, unique_name(result.workload, key, group)));

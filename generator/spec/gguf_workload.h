@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "model/workload.h"
@@ -15,9 +14,6 @@ struct ModelWorkload {
   int64_t matrices = 0;              ///< counted in it
   std::vector<std::string> remarks;  ///< what was left out, a line each
 };
-
-/// The types of weights that there are families for: "Q4_0".
-std::vector<std::string_view> served_types();
 
 /// Weights that a token is multiplied with: attention, feed-forward (of experts those that a token
 /// uses) and output, grouped by shape and type. Vectors, such as norms, are no matmuls. Throws

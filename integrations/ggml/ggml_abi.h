@@ -40,7 +40,12 @@ enum TensorType {
   type_i32 = 26,
   type_i64 = 27,
   type_bf16 = 30,
-  type_mxfp4 = 39
+  type_tq1_0 = 34,
+  type_tq2_0 = 35,
+  type_mxfp4 = 39,
+  type_nvfp4 = 40,
+  type_q1_0 = 41,
+  type_q2_0 = 42
 };
 
 /// Of a tensor's flags.

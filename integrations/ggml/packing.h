@@ -19,8 +19,8 @@ struct WeightType {
   size_t block_bytes;  ///< of one value where there are no blocks
   tw_rhs_order order;
   const char* source;  ///< the order, as registry rows of packers name it
-  /// Whether products of bf16 lose less than ggml's own arithmetic, which rounds activations to 8
-  /// bits, or to bf16.
+  /// Whether there are products of bf16 that lose less than ggml's own arithmetic, which rounds
+  /// activations to 8 bits, or to bf16.
   bool rounds_well;
 };
 const WeightType* weight_type(int32_t number);  ///< null: not ours

@@ -15,6 +15,7 @@ typedef struct values {
   int offset;       /* of codes, where all digits are 0 */
   unsigned lowest;  /* bit of a code that is the lowest one here */
   int64_t first;    /* where the field's axes begin, in a row */
+  bool flips;       /* codes become those with all other bits, floats those of the other sign */
 } values;
 
 /* `count` coordinates of one dimension, `by` apart. */
@@ -67,12 +68,13 @@ static int64_t base_of(const values* v) {
   return v->first + (base < 0 ? base + v->row_bits : base);
 }
 
-/* Up to 8 bits: codes, of which the target has `bits` from bit `lowest` on. Those that share a byte
+/* Up to 8 bits: codes, of which the target has some from its `lowest` on. Those that share a byte
  * with this one stay as they are. */
-static void move_code(const uint8_t* from, size_t source, uint8_t* to, size_t target, size_t bits,
-                      unsigned lowest, unsigned change) {
-  const unsigned mask = (1u << bits) - 1, shift = target % 8;
-  const unsigned code = (((unsigned)(from[source / 8] >> source % 8) + change) >> lowest) & mask;
+static void move_code(const uint8_t* from, size_t source, uint8_t* to, size_t target,
+                      const values* its, unsigned change) {
+  const unsigned mask = (1u << tw_type_bits(its->field->type)) - 1, shift = target % 8;
+  const unsigned moved = ((unsigned)(from[source / 8] >> source % 8) + change) >> its->lowest;
+  const unsigned code = (its->flips ? ~moved : moved) & mask;
   to[target / 8] = (uint8_t)((to[target / 8] & ~(mask << shift)) | code << shift);
 }
 
@@ -98,9 +100,11 @@ static void move_values(const values* from, const void* source, const values* to
       for (size_t j = 0; j < run.count; ++j) {
         const size_t in = (size_t)(s + all.from[j]), out = (size_t)(t + all.to[j]);
         if (bits <= 8) {
-          move_code(source, in, target, out, bits, to->lowest, (unsigned)(change + all.change[j]));
+          move_code(source, in, target, out, to, (unsigned)(change + all.change[j]));
         } else {
-          memcpy((char*)target + out / 8, (const char*)source + in / 8, bits / 8);
+          uint8_t* at = (uint8_t*)target + out / 8;
+          memcpy(at, (const uint8_t*)source + in / 8, bits / 8);
+          if (to->flips) at[bits / 8 - 1] ^= 0x80;
         }
       }
     }
@@ -167,7 +171,7 @@ static tw_status check_kept(const tw_plan* plan, const tw_source* row) {
   }
   const tw_field *scales = float_scales(layout->axes), *its = float_scales(&row->axes);
   if (row->block != 0 &&
-      (row->block != layout->block || its->type != scales->type || its->factor != scales->factor)) {
+      (row->block != layout->block || its->type != scales->type || scales->factor != 1)) {
     return tw_fail(TW_UNSUPPORTED,
                    "tw_unpack_rhs: target.order is %s, which has a scale of %s for every %zu "
                    "values; layout %s has not",
@@ -243,7 +247,8 @@ static values packed_values(const tw_plan* plan, const tw_field* field) {
                        vectors,
                        field->offset,
                        0,
-                       is_apart ? (int64_t)code_bits : 0};
+                       is_apart ? (int64_t)code_bits : 0,
+                       false};
   return made;
 }
 
@@ -262,7 +267,8 @@ static void unpack_inside(const rows* r, const tw_field* packed_field, const tw_
                           int offset, unsigned lowest, const coordinates* n) {
   if (field->type == TW_TYPE_NONE) return;
   const values from = packed_values(r->plan, packed_field);
-  const values to = {field, r->source->axes.rows, r->row_bits, 1, offset, lowest, 0};
+  const values to = {field, r->source->axes.rows, r->row_bits, 1, offset, lowest,
+                     0,     field->factor < 0};
   size_t step = r->source->block;
   for (size_t i = 0; i < field->axis_count; ++i) {
     const size_t finer = (size_t)field->axes[i].step.fixed;
@@ -280,12 +286,13 @@ static void unpack_rows(const tw_plan* plan, const void* packed, const tw_rhs_ta
   const tw_axes *kept = plan->rhs->axes, *its = &row->axes;
   const unsigned low_bits = (unsigned)tw_type_bits(its->data.type);
   const bool joined = is_joined(plan, row);
+  const bool flips = its->data.factor < 0;
+  /* What is offset - value has all other bits than value - offset - 1. */
+  const int offset = flips ? -its->data.offset - 1 : its->data.offset + (is_offset ? 8 : 0);
   /* Of all their bits the middle number stands for code 0. */
   const int middle = joined ? 1 << (low_bits + tw_type_bits(its->tops.type) - 1) : 0;
   const values from = packed_values(plan, &kept->data);
-  const values to = {
-      &its->data, its->rows, row_bits, 1, joined ? middle : its->data.offset + (is_offset ? 8 : 0),
-      0,          0};
+  const values to = {&its->data, its->rows, row_bits, 1, joined ? middle : offset, 0, 0, flips};
   const coordinates each = {TW_DIM_K, 0, 1, plan->k};
   move_values(&from, packed, &to, target->data, n, &each);
   if (row->block == 0) return;
@@ -312,7 +319,8 @@ static void unpack_array(const tw_plan* plan, const void* packed, const tw_field
   const tw_axis rows = {TW_DIM_N, {0, 0}, {1, 0}, {0, 0}};
   const tw_field dense = {field->type, {0, 0}, &blocks, block != 0, 1, 0, NULL, 0};
   const values from = packed_values(plan, field);
-  const values to = {&dense, rows, (int64_t)(stride != 0 ? stride : count * bytes) * 8, 1, 0, 0, 0};
+  const values to = {&dense, rows, (int64_t)(stride != 0 ? stride : count * bytes) * 8, 1, 0, 0,
+                     0,      false};
   const coordinates each = {TW_DIM_K, 0, block, count};
   move_values(&from, packed, &to, array, n, &each);
 }

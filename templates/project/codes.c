@@ -26,6 +26,12 @@ static void decode_int8(const unsigned char *block, float *decoded) {
   decode_bits(block, 8, decoded);
 }
 
+const format int2 = {.order = TW_NXK,
+                     .values = 4,
+                     .bytes = 1,
+                     .make = make_byte,
+                     .decode = decode_int2,
+                     .has_scales = 1};
 const format int2_zero = {.order = TW_NXK,
                           .values = 4,
                           .bytes = 1,

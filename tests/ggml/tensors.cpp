@@ -86,6 +86,7 @@ void put_block(const test::GgmlType& type, const test::GgmlBlock& block, float* 
   const test::CodeValues* table = test::code_values(type.table);
   uint32_t bits = 0;
   std::memcpy(&bits, block.d_at(), block.d_bytes());
+  bits = block.kept_scale(bits);
   const float d = test::value_of_bits(type.scale_type, bits) * (table != nullptr ? table->unit : 1);
   const float minimum = type.minimums ? test::half_at(block.m_at()) : 0;
   for (size_t i = 0; i < type.values; ++i) {

@@ -205,6 +205,10 @@ std::vector<Ground> grounds(const Isa& isa) {
     const Ground quarters{&isa, technique, "qsi8d32", "qai2c32"};
     if (possible(quarters)) all.push_back(quarters);
   }
+  for (const Technique technique : {Technique::dot, Technique::mmla, Technique::outer}) {
+    const Ground quarters{&isa, technique, "qsi8d32", "qsi2c32"};
+    if (possible(quarters)) all.push_back(quarters);
+  }
   return all;
 }
 

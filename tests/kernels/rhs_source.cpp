@@ -52,7 +52,7 @@ std::vector<uint8_t> ggml_rows(const Matmul& problem, const GgmlType& type) {
   std::vector<uint8_t> bytes(problem.rhs.size() / type.values * type.bytes);
   for (size_t i = 0; i < problem.rhs.size() / type.values; ++i) {
     GgmlBlock block(type, bytes.data() + i * type.bytes);
-    const uint32_t scale = float_bits(type.scale_type, scales[i] / unit);
+    const uint32_t scale = block.kept_scale(float_bits(type.scale_type, scales[i] / unit));
     std::memcpy(block.d_at(), &scale, block.d_bytes());
     if (type.minimums) put_half(block.m_at(), minimums[i]);
     for (size_t p = 0; p < parts && type.steps(); ++p) {

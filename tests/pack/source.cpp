@@ -121,7 +121,8 @@ OperandCodes make_ggml(const PackCase& c, const LayoutText& layout, const GgmlTy
   for (size_t r = 0; r < c.rows; ++r) {
     for (size_t b = 0; b < blocks; ++b) {
       const GgmlBlock block(type, source.bytes.data() + r * source.stride + b * type.bytes);
-      const uint32_t bits = float_bits(type.scale_type, codes.scales[r * blocks + b]);
+      const uint32_t bits =
+          block.kept_scale(float_bits(type.scale_type, codes.scales[r * blocks + b]));
       std::memcpy(block.d_at(), &bits, block.d_bytes());
       if (type.minimums) {
         block.m_at()[1] &= 0xbf;  // a finite minimum

@@ -30,7 +30,8 @@ constexpr struct {
     {TW_NBITS, "nbits", 0, 0},     {TW_Q4_K, "q4_k", 256, 144},     {TW_Q5_0, "q5_0", 32, 22},
     {TW_Q5_1, "q5_1", 32, 24},     {TW_Q5_K, "q5_k", 256, 176},     {TW_Q6_K, "q6_k", 256, 210},
     {TW_IQ4_NL, "iq4_nl", 32, 18}, {TW_MXFP4, "mxfp4", 32, 17},     {TW_IQ4_XS, "iq4_xs", 256, 136},
-    {TW_Q2_K, "q2_k", 256, 84},    {TW_Q3_K, "q3_k", 256, 110}};
+    {TW_Q2_K, "q2_k", 256, 84},    {TW_Q3_K, "q3_k", 256, 110},     {TW_TQ2_0, "tq2_0", 256, 66},
+    {TW_Q2_0, "q2_0", 64, 18}};
 
 bool divides_scales(const tw_layout& layout) {
   const std::string text = layout.text;
@@ -131,7 +132,7 @@ struct Weights {
     if (type != nullptr) at = block(*type, column, number * type->values).d_at();
     uint32_t value = 0;
     std::memcpy(&value, at, type != nullptr ? 2 : scale_bytes);
-    return value;
+    return type != nullptr ? block(*type, column, number * type->values).kept_scale(value) : value;
   }
 
   /// What has no weight: between rows, and the rest of a last byte.
@@ -395,8 +396,8 @@ TEST(UnpackErrors, NameTheArgument) {
   bad.data = nullptr;
   fails(bad, TW_INVALID, "target.data is null");
   bad = good;
-  bad.order = static_cast<tw_rhs_order>(TW_Q3_K + 1);
-  fails(bad, TW_INVALID, "target.order is 17; 0 to 16, those of tw_rhs_order, are legal");
+  bad.order = static_cast<tw_rhs_order>(TW_Q2_0 + 1);
+  fails(bad, TW_INVALID, "target.order is 19; 0 to 18, those of tw_rhs_order, are legal");
   bad = good;
   bad.stride = 31;
   fails(bad, TW_TOO_SMALL, "target.stride is 31; a row has 32 bytes");

@@ -33,8 +33,10 @@ struct GgmlType {
   NumberPlaces scales = {}, minimums_at = {};
   const char* table = "";          ///< of what codes stand for (code_tables.h)
   const char* scale_type = "f16";  ///< of d
+  /// Values are d * (stored - 1). Kernels have codes from -2 on: they take 1 - stored, and -d.
+  bool negated = false;
 
-  [[nodiscard]] bool steps() const { return values > 32; }
+  [[nodiscard]] bool steps() const { return scales.low != nullptr; }
   [[nodiscard]] int bits() const { return low_bits + top_bits; }
   /// What code 0 of a kernel is stored as: of codes above minimums the middle of the lower bits.
   [[nodiscard]] int middle() const {
@@ -67,6 +69,10 @@ BitsAt block_nibble(size_t i) {
 template <size_t from>
 BitsAt quarter(size_t i) {
   return {from + i / 128 * 32 + i % 32, i / 32 % 4 * 2};
+}
+/// Of 64 such codes, values that follow each other do.
+inline BitsAt next_quarter(size_t i) {
+  return {2 + i / 4, i % 4 * 2};
 }
 inline BitsAt whole_byte(size_t i) {
   return {2 + i, 0};
@@ -180,6 +186,8 @@ inline const GgmlType* find_ggml(const char* name) {
        {},
        "iq4"},
       {"mxfp4", 32, 17, 32, 4, 0, false, 0, 0, near_nibble<1>, nullptr, {}, {}, "e2m1", "e8m0"},
+      {"tq2_0", 256, 66, 256, 2, 0, false, 64, 0, quarter<0>, nullptr, {}, {}, "", "f16", true},
+      {"q2_0", 64, 18, 64, 2, 0, false, 0, 0, next_quarter, nullptr, {}, {}, "", "f16", true},
   };
   for (const GgmlType& type : list) {
     if (std::strcmp(type.name, name) == 0) return &type;
@@ -192,15 +200,15 @@ class GgmlBlock {
  public:
   GgmlBlock(const GgmlType& type, uint8_t* at) : type_(type), at_(at) {}
 
-  /// Less middle(), of Q8_0 as it is.
+  /// As kernels have it: less middle(), of Q8_0 as it is.
   [[nodiscard]] int code(size_t i) const {
     if (type_.low_bits == 8) return static_cast<int8_t>(at_[type_.low(i).byte]);
     int stored = get(type_.low(i), type_.low_bits);
     if (type_.top != nullptr) stored |= get(type_.top(i), type_.top_bits) << type_.low_bits;
-    return stored - type_.middle();
+    return type_.negated ? 1 - stored : stored - type_.middle();
   }
   void set_code(size_t i, int code) {
-    const int stored = code + type_.middle();
+    const int stored = type_.negated ? 1 - code : code + type_.middle();
     put(type_.low(i), type_.low_bits, stored);
     if (type_.top != nullptr) put(type_.top(i), type_.top_bits, stored >> type_.low_bits);
   }
@@ -211,6 +219,8 @@ class GgmlBlock {
   void set_minimum(size_t part, int number) { set_number(type_.minimums_at, part, number); }
 
   [[nodiscard]] size_t d_bytes() const { return type_.scale_type[0] == 'e' ? 1 : 2; }
+  /// The bits of a kernel's scale for those of d, and the other way round.
+  [[nodiscard]] uint32_t kept_scale(uint32_t d) const { return type_.negated ? d ^ 0x8000 : d; }
   [[nodiscard]] uint8_t* d_at() const { return at_ + type_.d_at; }
   [[nodiscard]] uint8_t* m_at() const { return at_ + type_.m_at; }
 

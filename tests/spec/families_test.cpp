@@ -13,8 +13,8 @@ TEST_F(SpecReader, RefusesAWrongFamily) {
       error("family: f\nlhs: {format: qai8d, from: f32}\nrhs: {format: f32}\ndst: f32\nkernels: "
             "[]\n"),
       "s.yaml:2:15: unknown format 'qai8d'; did you mean 'qai8dx'? known formats: qai8dx, qai8, "
-      "qsi8d32, qsi2cx, qsu2cx, qsi4cx, qsi8cx, qsi4c32, qsi8c32, qai2c32, qai4c32, qai8c32, "
-      "qmi4c32, "
+      "qsi8d32, qsi2cx, qsu2cx, qsi4cx, qsi8cx, qsi4c32, qsi8c32, qsi2c32, qai2c32, qai4c32, "
+      "qai8c32, qmi4c32, "
       "qmi4k32, "
       "qsi5c32, qmi5c32, qmi5k32, qsi6k16, qsi8k16, qmi2k16, qsi3k16, qnl4c32, qnl4k32, qmx4c32, "
       "f32, f16, bf16");

@@ -29,7 +29,8 @@ constexpr BlockType block_types[] = {
     {StoredType::q5_k, "q5_k", 16, 176},   {StoredType::q6_k, "q6_k", 0, 192},
     {StoredType::iq4_nl, "iq4_nl", 2, 18}, {StoredType::iq4_xs, "iq4_xs", 8, 136},
     {StoredType::mxfp4, "mxfp4", 1, 17},   {StoredType::q2_k, "q2_k", 16, 80},
-    {StoredType::q3_k, "q3_k", 0, 96},
+    {StoredType::q3_k, "q3_k", 0, 96},     {StoredType::tq2_0, "tq2_0", 0, 64},
+    {StoredType::q2_0, "q2_0", 2, 18},
 };
 constexpr size_t kBell = 4096;
 

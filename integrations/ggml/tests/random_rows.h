@@ -27,7 +27,9 @@ enum class StoredType : uint32_t {
   iq4_nl = 20,
   iq4_xs = 23,
   bf16 = 30,
-  mxfp4 = 39
+  tq2_0 = 35,
+  mxfp4 = 39,
+  q2_0 = 42
 };
 
 struct BlockType;

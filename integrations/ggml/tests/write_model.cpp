@@ -59,6 +59,8 @@ const std::map<std::string, Types> types = {
     {"iq4_nl", {StoredType::iq4_nl}},
     {"iq4_xs", {StoredType::iq4_xs}},
     {"mxfp4", {StoredType::mxfp4}},
+    {"tq2_0", {StoredType::tq2_0}},
+    {"q2_0", {StoredType::q2_0}},
     {"q4_k_m", {StoredType::q4_k, StoredType::q6_k}},
     {"q5_k_m", {StoredType::q5_k, StoredType::q6_k}},
     {"bf16", {StoredType::bf16}},
@@ -334,7 +336,7 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember(tw::shapes));
   app.add_option("type", type,
                  "of its weights: q4_0, q4_1, q5_0, q5_1, q8_0, q4_k, q5_k, q6_k, q2_k, q3_k, "
-                 "iq4_nl, iq4_xs, mxfp4, bf16, f16, f32, or "
+                 "iq4_nl, iq4_xs, mxfp4, tq2_0, q2_0, bf16, f16, f32, or "
                  "llama-quantize's mixtures q4_k_m and q5_k_m")
       ->required()
       ->check(CLI::IsMember(tw::types));

@@ -87,8 +87,9 @@ typedef struct tw_field {
   tw_length base; /* in bits, where all digits are 0; negative: from the panel's end */
   const tw_axis* axes;
   size_t axis_count;
-  int factor; /* of scales: stored is value / factor */
-  /* Of codes: stored is value + offset + the sum of digit * stride. */
+  int factor; /* of scales: stored is value / factor; of codes 1 */
+  /* Of codes: stored is value + offset + the sum of digit * stride. Where a source's factor is -1,
+   * offset - value. */
   int offset;
   const tw_axis* offset_axes;
   size_t offset_axis_count;
@@ -138,7 +139,10 @@ typedef enum tw_rhs_order {
   TW_MXFP4,  /* likewise of "e2m1", behind a scale of a byte, 2^(byte - 127); 17 bytes */
   TW_IQ4_XS, /* as TW_Q4_K, codes of "iq4", 136 bytes */
   TW_Q2_K,   /* as TW_Q4_K, 84 bytes */
-  TW_Q3_K    /* as TW_Q6_K, 110 bytes */
+  TW_Q3_K,   /* as TW_Q6_K, 110 bytes */
+  TW_TQ2_0,  /* n rows of ggml's blocks of 256 values, 64 bytes of codes of 2 bits and then d of f16:
+                values are d * (code - 1); layouts keep 1 - code and -d */
+  TW_Q2_0    /* likewise of 64 values, d before 16 bytes */
 } tw_rhs_order;
 
 /* What packers of weights read. Those of one name differ in what their values are. */
