@@ -155,6 +155,10 @@ bool has_field(const Panels1D& side, FieldKind kind) {
   return field_index(layout, kind) >= 0 && !(layout.block != 0 && field_of(layout, kind).per_block);
 }
 
+bool takes_scales(const Tile1& /*t*/, const Panels1D& side) {
+  return has_field(side, FieldKind::scales);
+}
+
 Value add_product(const Tile1& t, Value sum, Value a, Value b, const std::string& name) {
   if (t.b.isa().has(OpCode::mla, 32)) {
     return t.b.op(OpCode::mla, {sum, a, b}, {.bits = 32}, name, Role::accumulator);
@@ -179,8 +183,9 @@ Value negated_row(const Tile1& t, const Place& sum, const Place& zero_point, Val
 }
 
 void take_column_zero_points(const Tile1& t, Rows& sums) {
-  const std::vector<Value> columns =
+  std::vector<Value> columns =
       load_columns(t, field_pointers(t, t.rhs, FieldKind::zero_points), "zero_column");
+  for (Value& zeros : columns) zeros = as_column_zeros(t, zeros);
   const std::vector<Value> totals = field_pointers(t, t.lhs, FieldKind::sums);
   const std::vector<Value> zeros = field_pointers(t, t.lhs, FieldKind::zero_points);
   const Value k = minus_k(t);
@@ -192,6 +197,10 @@ void take_column_zero_points(const Tile1& t, Rows& sums) {
       sums[r][j] = with_column_zero(t, sums[r][j], columns[j], row);
     }
   }
+}
+
+Value as_column_zeros(const Tile1& /*t*/, Value zeros) {
+  return zeros;
 }
 
 Value with_column_zero(const Tile1& t, Value sum, Value column, Value row) {
