@@ -4,8 +4,13 @@
 // packs the lhs from s8: neon_i8mm
 // into lhs i8 m1 kr8 k%32 [data|zeros:i32|scales:f32] (f7708e51073e5142)
 //          | 8 x k bits of codes | 1 i32 x zeros | 1 f32 x scales |
+// into lhs i8 m1 kr8 k%32 [data|sums:i32*-1|zeros:i32|scales:f32] (d9b518c3a7adca06)
+//          | 8 x k bits of codes | 1 i32 x sums | 1 i32 x zeros | 1 f32 x scales |
+// into lhs i8 m1 kr8 k%32 [data|sums:i32*1|zeros:i32|scales:f32] (502868db9a9cfa03)
+//          | 8 x k bits of codes | 1 i32 x sums | 1 i32 x zeros | 1 f32 x scales |
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (5033c0c4a7c47c43)
+// from   specs/matmul_i32_qai8dxp_qai8cxp.yaml (e0527b41786089c0)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -33,6 +38,7 @@ void tw_lhs_pack_s8_qai8dxp1x8_neon_i8mm(const tw_pack_args* args) {
   uint8_t* const scratch = tw_hidden(scratch_memory);
   uint8_t* const tail = scratch + 64;
   uint8_t* const sums = scratch + 256;
+  uint8_t* const lanes = scratch + 260;
   const size_t k = args->k;
   const size_t multiples = (args->k + 31) / 32;
   const size_t padded = multiples * 32;
@@ -111,27 +117,59 @@ void tw_lhs_pack_s8_qai8dxp1x8_neon_i8mm(const tw_pack_args* args) {
       const size_t multiples_2 = (k + 31) / 32;
       const size_t padded_2 = multiples_2 * 32;
       memset(end, 0, padded_2 - k);
+      const int32x4_t v = vaddq_s32(sum, sum_2);
+      const int32x4_t v_2 = vaddq_s32(sum_3, sum_4);
+      const uint64x2_t v_3 = vreinterpretq_u64_s32(vaddq_s32(v, v_2));
+      const uint64x2_t v_4 = vzip1q_u64(v_3, v_3);
+      const uint64x2_t v_5 = vzip2q_u64(v_3, v_3);
+      const uint32x4_t v_6 =
+          vreinterpretq_u32_s32(vaddq_s32(vreinterpretq_s32_u64(v_4), vreinterpretq_s32_u64(v_5)));
+      const uint64x2_t v_7 = vreinterpretq_u64_u32(vzip1q_u32(v_6, v_6));
+      const uint64x2_t v_8 = vzip1q_u64(v_7, v_7);
+      const uint64x2_t v_9 = vzip2q_u64(v_7, v_7);
+      const int32x4_t v_10 = vaddq_s32(vreinterpretq_s32_u64(v_8), vreinterpretq_s32_u64(v_9));
+      vst1q_s8((int8_t *)lanes, vreinterpretq_s8_s32(v_10));
+      const size_t sum_5 = (uint32_t)tw_load_i32(lanes);
+      uint8_t* const sum_at = sums + r_2 * 4;
+      const size_t before = (uint32_t)tw_load_i32(sum_at);
+      tw_store_i32(sum_at, (int32_t)(before + (sum_5 - 0)));
       r_2 += 1;
     }
     uint8_t* const fields = packed + padded;
-    size_t values = rows;
+    const size_t sum_copies = args->sum_copies;
+    size_t values = rows * sum_copies;
     size_t r_3 = 0;
     // field loop
     for (size_t i_field = 0; i_field < values; ++i_field) {
-      const size_t given = (uint32_t)tw_load_i32((const uint8_t*)&args->lhs_zero_point);
-      uint8_t* const at = fields + r_3 * 4;
-      tw_store_i32(at, (int32_t)(0 - given));
+      uint8_t* at = sums + r_3 * 4;
+      const size_t sum = (uint32_t)tw_load_i32(at);
+      const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
+      const size_t factor = (uint32_t)tw_load_i32(sum_factor);
+      const size_t base = (uint32_t)tw_load_i32(sum_factor + 4);
+      const size_t kept = sum * factor + base;
+      at = fields + r_3 * 4;
+      tw_store_i32(at, (int32_t)kept);
       r_3 += 1;
     }
-    uint8_t* const next = fields + 4;
+    uint8_t* next = fields + 4 * sum_copies;
     values = rows;
     size_t r_4 = 0;
     // field loop
     for (size_t i_field = 0; i_field < values; ++i_field) {
-      const size_t given = (uint32_t)tw_load_i32((const uint8_t*)&args->lhs_zero_point + 4);
+      const size_t given = (uint32_t)tw_load_i32((const uint8_t*)&args->lhs_zero_point);
       uint8_t* const at = next + r_4 * 4;
-      tw_store_i32(at, (int32_t)given);
+      tw_store_i32(at, (int32_t)(0 - given));
       r_4 += 1;
+    }
+    next += 4;
+    values = rows;
+    size_t r_5 = 0;
+    // field loop
+    for (size_t i_field = 0; i_field < values; ++i_field) {
+      const size_t given = (uint32_t)tw_load_i32((const uint8_t*)&args->lhs_zero_point + 4);
+      uint8_t* const at = next + r_5 * 4;
+      tw_store_i32(at, (int32_t)given);
+      r_5 += 1;
     }
     row += 1;
     packed += packed_stride;

@@ -4,8 +4,13 @@
 // packs the lhs from s8: neon_i8mm
 // into lhs i8 m4 kr8 k%32 [data|zeros:i32|scales:f32] (2f13d002b4d15c7b)
 //          | 32 x k bits of codes | 4 i32 x zeros | 4 f32 x scales |
+// into lhs i8 m4 kr8 k%32 [data|sums:i32*-1|zeros:i32|scales:f32] (6aec59210c3a8147)
+//          | 32 x k bits of codes | 4 i32 x sums | 4 i32 x zeros | 4 f32 x scales |
+// into lhs i8 m4 kr8 k%32 [data|sums:i32*1|zeros:i32|scales:f32] (101bac94f97bf564)
+//          | 32 x k bits of codes | 4 i32 x sums | 4 i32 x zeros | 4 f32 x scales |
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (5033c0c4a7c47c43)
+// from   specs/matmul_i32_qai8dxp_qai8cxp.yaml (e0527b41786089c0)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -33,6 +38,7 @@ void tw_lhs_pack_s8_qai8dxp4x8_neon_i8mm(const tw_pack_args* args) {
   uint8_t* const scratch = tw_hidden(scratch_memory);
   uint8_t* const tail = scratch + 320;
   uint8_t* const sums = scratch + 576;
+  uint8_t* const lanes = scratch + 592;
   const size_t k = args->k;
   const size_t multiples = (args->k + 31) / 32;
   const size_t padded = multiples * 32;
@@ -48,7 +54,7 @@ void tw_lhs_pack_s8_qai8dxp4x8_neon_i8mm(const tw_pack_args* args) {
     const size_t left = row_end - row;
     const size_t rows = left < 4 ? left : 4;
     if (rows != 4) {
-      const size_t bytes = padded * 4 + 4 * (0 + 1 + 1) * 4;
+      const size_t bytes = padded * 4 + 4 * (0 + args->sum_copies + 1 + 1) * 4;
       memset(packed, 0, bytes);
     }
     size_t r = 0;
@@ -122,6 +128,22 @@ void tw_lhs_pack_s8_qai8dxp4x8_neon_i8mm(const tw_pack_args* args) {
         size_t multiples_2 = (count + 31) / 32;
         size_t padded_2 = multiples_2 * 32;
         memset(end, 0, padded_2 - count);
+        const int32x4_t v = vaddq_s32(sum, sum_2);
+        const int32x4_t v_2 = vaddq_s32(sum_3, sum_4);
+        const uint64x2_t v_3 = vreinterpretq_u64_s32(vaddq_s32(v, v_2));
+        const uint64x2_t v_4 = vzip1q_u64(v_3, v_3);
+        const uint64x2_t v_5 = vzip2q_u64(v_3, v_3);
+        const uint32x4_t v_6 = vreinterpretq_u32_s32(vaddq_s32(vreinterpretq_s32_u64(v_4),
+            vreinterpretq_s32_u64(v_5)));
+        const uint64x2_t v_7 = vreinterpretq_u64_u32(vzip1q_u32(v_6, v_6));
+        const uint64x2_t v_8 = vzip1q_u64(v_7, v_7);
+        const uint64x2_t v_9 = vzip2q_u64(v_7, v_7);
+        const int32x4_t v_10 = vaddq_s32(vreinterpretq_s32_u64(v_8), vreinterpretq_s32_u64(v_9));
+        vst1q_s8((int8_t *)lanes, vreinterpretq_s8_s32(v_10));
+        const size_t sum_5 = (uint32_t)tw_load_i32(lanes);
+        uint8_t* const sum_at = sums + r_2 * 4;
+        const size_t before = (uint32_t)tw_load_i32(sum_at);
+        tw_store_i32(sum_at, (int32_t)(before + (sum_5 - 0)));
         multiples_2 = (count + 31) / 32;
         padded_2 = multiples_2 * 32;
         const size_t stride = 4 * 8;
@@ -145,24 +167,40 @@ void tw_lhs_pack_s8_qai8dxp4x8_neon_i8mm(const tw_pack_args* args) {
       first_k += 256;
     }
     uint8_t* const fields = packed + padded * 4;
-    size_t values = rows;
+    const size_t sum_copies = args->sum_copies;
+    size_t values = rows * sum_copies;
     size_t r_2 = 0;
     // field loop
     for (size_t i_field = 0; i_field < values; ++i_field) {
-      const size_t given = (uint32_t)tw_load_i32((const uint8_t*)&args->lhs_zero_point);
-      uint8_t* const at = fields + r_2 * 4;
-      tw_store_i32(at, (int32_t)(0 - given));
+      uint8_t* at = sums + r_2 * 4;
+      const size_t sum = (uint32_t)tw_load_i32(at);
+      const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
+      const size_t factor = (uint32_t)tw_load_i32(sum_factor);
+      const size_t base = (uint32_t)tw_load_i32(sum_factor + 4);
+      const size_t kept = sum * factor + base;
+      at = fields + r_2 * 4;
+      tw_store_i32(at, (int32_t)kept);
       r_2 += 1;
     }
-    uint8_t* const next = fields + 16;
+    uint8_t* next = fields + 16 * sum_copies;
     values = rows;
     size_t r_3 = 0;
     // field loop
     for (size_t i_field = 0; i_field < values; ++i_field) {
-      const size_t given = (uint32_t)tw_load_i32((const uint8_t*)&args->lhs_zero_point + 4);
+      const size_t given = (uint32_t)tw_load_i32((const uint8_t*)&args->lhs_zero_point);
       uint8_t* const at = next + r_3 * 4;
-      tw_store_i32(at, (int32_t)given);
+      tw_store_i32(at, (int32_t)(0 - given));
       r_3 += 1;
+    }
+    next += 16;
+    values = rows;
+    size_t r_4 = 0;
+    // field loop
+    for (size_t i_field = 0; i_field < values; ++i_field) {
+      const size_t given = (uint32_t)tw_load_i32((const uint8_t*)&args->lhs_zero_point + 4);
+      uint8_t* const at = next + r_4 * 4;
+      tw_store_i32(at, (int32_t)given);
+      r_4 += 1;
     }
     row += 4;
     packed += packed_stride;

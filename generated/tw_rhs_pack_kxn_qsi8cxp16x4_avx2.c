@@ -7,6 +7,7 @@
 //
 // from   specs/matmul_clamp_f32_f32_qsi8cxp.yaml (1292879f9358041e)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (5033c0c4a7c47c43)
+// from   specs/matmul_i32_qai8dxp_qai8cxp.yaml (e0527b41786089c0)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

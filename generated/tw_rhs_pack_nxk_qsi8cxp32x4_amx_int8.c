@@ -6,6 +6,7 @@
 //          | 256 x k bits of codes | 32 i32 x sums | 32 f32 x scales | 32 f32 x bias |
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (5033c0c4a7c47c43)
+// from   specs/matmul_i32_qai8dxp_qai8cxp.yaml (e0527b41786089c0)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -213,13 +213,13 @@ class GroupOutputs {
         tiles_(tiles),
         sums_(has_field(t.lhs, FieldKind::zero_points) ? field_pointers(t, t.rhs, FieldKind::sums)
                                                        : std::vector<Value>()),
-        scales_(field_pointers(t, t.rhs, FieldKind::scales)),
+        scales_(takes_scales(t, t.rhs) ? field_pointers(t, t.rhs, FieldKind::scales)
+                                       : std::vector<Value>()),
         bias_(bias_places(t, field_pointers(t, t.rhs, FieldKind::bias))),
         zero_(sums_.empty() ? no_value
                             : load_zero_point(t, of_row(FieldKind::zero_points), "zero")),
-        row_scale_(has_field(t.lhs, FieldKind::scales)
-                       ? load_dup32(t, of_row(FieldKind::scales), "scale_row")
-                       : no_value),
+        row_scale_(takes_scales(t, t.lhs) ? load_dup32(t, of_row(FieldKind::scales), "scale_row")
+                                          : no_value),
         output_(t) {
     if (has_field(t.rhs, FieldKind::zero_points)) {
       zeros_ = field_pointers(t, t.rhs, FieldKind::zero_points);
@@ -255,9 +255,10 @@ class GroupOutputs {
       sum = add_zero_point(t_, sum, of_columns(sums_, vector, "colsum"), {zero_}, "sum");
     }
     if (row_sum_ != no_value) {
-      sum = with_column_zero(t_, sum, of_columns(zeros_, vector, "zero"), row_sum_);
+      const Value zeros = as_column_zeros(t_, of_columns(zeros_, vector, "zero"));
+      sum = with_column_zero(t_, sum, zeros, row_sum_);
     }
-    const Value scale = of_columns(scales_, vector, "scale");
+    const Value scale = scales_.empty() ? no_value : of_columns(scales_, vector, "scale");
     const Value exist = column_predicate(t_, vector);
     const Value bias = b_.op(OpCode::load_pred, {exist, bias_[j].pointer},
                              {.bits = 32, .offset = bias_[j].offset}, "bias", Role::operand);

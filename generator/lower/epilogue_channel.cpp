@@ -37,12 +37,14 @@ std::vector<Value> multiply_all(const Tile1& t, Accumulation& how,
 
 namespace {
 
-/// What each row starts from; empty when the layout keeps no sums.
+/// What each row starts from; empty when accumulators begin with nothing, whether or not the layout
+/// keeps sums for zero points of columns.
 std::vector<Start> make_starts(const Tile1& t) {
   std::vector<Start> starts;
-  if (field_index(t.v.lhs, FieldKind::sums) < 0) return starts;
+  const OperandContract& contract = contract_of(t.v);
+  if (start_factor(contract, *t.v.family.rhs, t.v.rhs.order.kr) == 0) return starts;
   const std::vector<Value> pointers = field_pointers(t, t.lhs, FieldKind::sums);
-  const bool ready = loads_starts(contract_of(t.v));
+  const bool ready = loads_starts(contract);
   const Value zero = ready ? no_value : t.b.op(OpCode::zero, {}, {}, "zero", Role::operand);
   for (int64_t r = 0; r < t.v.tile.m.fixed; ++r) {
     const Place sum = lhs_row(t, pointers, r, FieldKind::sums);

@@ -20,11 +20,17 @@ Value fma_of_row(const Tile1& t, Value columns, RowValue row, Value addend, cons
 
 }  // namespace
 
+/// Integers, as they are without scales.
+static bool gives_sums(const Tile1& t) {
+  return t.v.family.dst == ElementType::i32;
+}
+
 OutputStage::OutputStage(const Tile1& t)
     : t_(t),
       b_(t.b),
       bits_(bits(t.v.family.dst)),
       sums_are_real_(has_field(t.rhs, FieldKind::zero_points)) {
+  if (gives_sums(t)) return;
   const Value clamp = b_.arg(ArgField::clamp);
   low_ = b_.op(OpCode::load_dup, {clamp}, {.bits = 32}, "min", Role::operand);
   high_ = b_.op(OpCode::load_dup, {clamp}, {.bits = 32, .offset = 4}, "max", Role::operand);
@@ -81,10 +87,11 @@ Value OutputStage::load_lanes(Value last, Value row, int64_t vector) const {
 }
 
 Value OutputStage::scaled(Value sum, const Factors& by, Value bias) const {
-  if (zero_ != no_value) {
+  if (zero_ != no_value || gives_sums(t_)) {
     if (bias != no_value) {
       sum = b_.op(OpCode::add, {sum, bias}, {.bits = 32}, "sum", Role::operand);
     }
+    if (gives_sums(t_)) return sum;
     const Value real = b_.op(OpCode::cvt_i32_f32, {sum}, {}, "real", Role::operand);
     return b_.op(OpCode::fmul, {real, by.column}, {}, "out", Role::operand);
   }
@@ -112,6 +119,8 @@ Value OutputStage::finish(Value sum, const std::string& name) const {
       return to_bf16(b_, clamp(sum, "out"), below_half_, name, Role::operand);
     case ElementType::i8:
       return to_code(sum, name);
+    case ElementType::i32:
+      return sum;
     default:
       return clamp(sum, name);
   }
@@ -147,12 +156,17 @@ void OutputStage::store_one(Value row, int64_t column, Value out) const {
 }
 
 int64_t OutputStage::registers() const {
+  if (gives_sums(t_)) return 1;
   return below_half_ != no_value ? 6 : zero_ != no_value ? 4 : 3;
 }
 
 bool has_field(const Panels1D& side, FieldKind kind) {
   const Layout& layout = *side.layout;
   return field_index(layout, kind) >= 0 && !(layout.block != 0 && field_of(layout, kind).per_block);
+}
+
+bool takes_scales(const Tile1& t, const Panels1D& side) {
+  return !gives_sums(t) && has_field(side, FieldKind::scales);
 }
 
 Value add_product(const Tile1& t, Value sum, Value a, Value b, const std::string& name) {
@@ -175,12 +189,14 @@ Value negated_row(const Tile1& t, const Place& sum, const Place& zero_point, Val
   const Value negated = negated_codes(t, sum);
   const Value zero = load_dup32(t, zero_point, "zero");
   const Value row = add_product(t, negated, zero, negated_k, "row");
+  if (gives_sums(t)) return row;
   return t.b.op(OpCode::cvt_i32_f32, {row}, {}, "row", Role::operand);
 }
 
 void take_column_zero_points(const Tile1& t, Rows& sums) {
-  const std::vector<Value> columns =
+  std::vector<Value> columns =
       load_columns(t, field_pointers(t, t.rhs, FieldKind::zero_points), "zero_column");
+  for (Value& zeros : columns) zeros = as_column_zeros(t, zeros);
   const std::vector<Value> totals = field_pointers(t, t.lhs, FieldKind::sums);
   const std::vector<Value> zeros = field_pointers(t, t.lhs, FieldKind::zero_points);
   const Value k = minus_k(t);
@@ -194,7 +210,13 @@ void take_column_zero_points(const Tile1& t, Rows& sums) {
   }
 }
 
+Value as_column_zeros(const Tile1& t, Value zeros) {
+  if (!gives_sums(t)) return zeros;
+  return t.b.op(OpCode::cvt_f32_i32, {zeros}, {}, "zeros", Role::operand);
+}
+
 Value with_column_zero(const Tile1& t, Value sum, Value column, Value row) {
+  if (gives_sums(t)) return add_product(t, sum, column, row, "sum");
   const Value real = t.b.op(OpCode::cvt_i32_f32, {sum}, {}, "real", Role::accumulator);
   return t.b.op(OpCode::fma, {column, row, real}, {}, "sum", Role::accumulator);
 }

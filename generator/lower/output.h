@@ -66,16 +66,21 @@ class OutputStage {
 Value add_product(const Tile1& t, Value sum, Value a, Value b, const std::string& name);
 /// Does a panel keep one of these for each row or column, not for each of its blocks?
 bool has_field(const Panels1D& side, FieldKind kind);
+/// Likewise scales that outputs are multiplied by.
+bool takes_scales(const Tile1& t, const Panels1D& side);
 /// A row's zero point in every lane, of the type that the columns' sums have.
 Value load_zero_point(const Tile1& t, const Place& at, const std::string& name);
 /// Zero points of that type from integers.
 Value as_zero_points(const Tile1& t, Value integers);
-/// Makes f32 of sums: less the products of the columns' zero points and the row's sum of codes.
+/// Makes f32 of sums, unless outputs are those: less the products of the columns' zero points and
+/// the row's sum of codes.
 void take_column_zero_points(const Tile1& t, Rows& sums);
-/// The same of one sum, by the column's zero point and the row's sum, a vector of f32: minus that
-/// of its codes less its zero point.
+/// The same of one sum, by the column's zero point and the row's sum, vectors of f32 or, where
+/// outputs are sums, integers; the latter is minus that of its codes less its zero point.
 Value with_column_zero(const Tile1& t, Value sum, Value column, Value row);
 Value negated_row(const Tile1& t, const Place& sum, const Place& zero_point, Value negated_k);
+/// A vector of columns' zero points as with_column_zero() takes them.
+Value as_column_zeros(const Tile1& t, Value zeros);
 /// In every lane, for negated_row().
 Value minus_k(const Tile1& t);
 /// Adds the product of a row's zero point and the columns' sums.

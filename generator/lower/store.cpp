@@ -59,11 +59,11 @@ class OutputWriter {
   OutputWriter(const Tile1& t, Rows sums) : t_(t), b_(t.b), sums_(std::move(sums)) {
     if (has_field(t.lhs, FieldKind::zero_points)) add_zero_points(t, sums_);
     if (has_field(t.rhs, FieldKind::zero_points)) take_column_zero_points(t, sums_);
-    if (has_field(t.rhs, FieldKind::scales)) {
+    if (takes_scales(t, t.rhs)) {
       scales_ = load_columns(t, field_pointers(t, t.rhs, FieldKind::scales), "scale");
     }
     output_.emplace(t);
-    if (has_field(t.lhs, FieldKind::scales)) {
+    if (takes_scales(t, t.lhs)) {
       row_scales_ = field_pointers(t, t.lhs, FieldKind::scales);
       // Beside columns' scales and biases.
       if (fits(2 * t.vectors() + t.v.tile.m.fixed / segment_lanes)) {

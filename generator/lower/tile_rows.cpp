@@ -21,16 +21,18 @@ class TileRows {
     if (has_field(t.lhs, FieldKind::zero_points)) {
       column_sums_ = load_columns(t, field_pointers(t, t.rhs, FieldKind::sums), "colsum");
     }
-    if (has_field(t.rhs, FieldKind::scales)) {
+    if (takes_scales(t, t.rhs)) {
       scales_ = load_columns(t, field_pointers(t, t.rhs, FieldKind::scales), "scale");
     }
     if (has_field(t.rhs, FieldKind::zero_points)) {
       column_zeros_ = load_columns(t, field_pointers(t, t.rhs, FieldKind::zero_points), "zero");
+      for (Value& zeros : column_zeros_) zeros = as_column_zeros(t, zeros);
       minus_k_ = minus_k(t);
     }
     output_.emplace(t);
     for (const FieldKind kind : {FieldKind::zero_points, FieldKind::scales, FieldKind::sums}) {
-      if (!has_field(t.lhs, kind)) continue;
+      const bool is_scale = kind == FieldKind::scales;
+      if (is_scale ? !takes_scales(t, t.lhs) : !has_field(t.lhs, kind)) continue;
       fields_.emplace_back(kind, field_pointers(t, t.lhs, kind).front());
     }
     predicates_ = column_predicates(t);

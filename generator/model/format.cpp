@@ -75,6 +75,7 @@ const std::vector<Format>& formats() {
       {"qsu2cx", ElementType::i2, Granularity::channel, false, false, 0, false, 0, 0, &given},
       {"qsi4cx", ElementType::i4, Granularity::channel, false, false, 0},
       {"qsi8cx", ElementType::i8, Granularity::channel, false, false, 0},
+      {"qai8cx", ElementType::i8, Granularity::channel, true, false, 0},
       {"qsi4c32", ElementType::i4, Granularity::block, false, false, 32},
       {"qsi8c32", ElementType::i8, Granularity::block, false, false, 32},
       {"qsi2c32", ElementType::i2, Granularity::block, false, false, 32},
@@ -185,7 +186,8 @@ std::string operation_name(ElementType dst, bool accumulate, Operation operation
   const char* name = operation == Operation::matmul     ? "matmul"
                      : operation == Operation::indirect ? "imatmul"
                                                         : "dwconv";
-  return fmt::format("{}_{}clamp_{}", name, accumulate ? "acc_" : "", output_name(dst));
+  const char* sums = dst == ElementType::i32 ? "" : accumulate ? "acc_clamp_" : "clamp_";
+  return fmt::format("{}_{}{}", name, sums, output_name(dst));
 }
 
 const Format* find_format(std::string_view wanted) {

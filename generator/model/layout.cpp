@@ -170,7 +170,9 @@ int64_t exact_k(const Layout& layout) {
   constexpr int64_t most = 0x7fffffff;
   const int index = field_index(layout, FieldKind::sums);
   const int64_t factor = index < 0 ? 1 : layout.fields[static_cast<size_t>(index)].factor;
-  const int64_t code = int64_t{1} << (bits(layout.element) - 1);
+  const int64_t half = int64_t{1} << (bits(layout.element) - 1);
+  const bool has_zeros = field_index(layout, FieldKind::zero_points) >= 0;
+  const int64_t code = has_zeros ? 2 * half - 1 : half;  // less a zero point
   return std::min(most / (128 * 128), most / (255 * code * factor));
 }
 

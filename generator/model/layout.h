@@ -135,8 +135,8 @@ int64_t group_of(const Layout& layout, int64_t k);
 int64_t first_k(const Layout& layout, int64_t group);
 
 /// Rhs codes of integers without blocks: the largest k for which i32 holds the bytes' products,
-/// 128 * 128 k, and what is made of them, factor * code * (activation - zero point) * k. 0: no
-/// limit.
+/// 128 * 128 k, and what is made of them, factor * code * (activation - zero point) * k; of columns
+/// with zero points the code less that. 0: no limit.
 int64_t exact_k(const Layout& layout);
 
 /// k rounded up to k_multiple (and to whole blocks).

@@ -79,8 +79,18 @@ static void check_codes(const Format& lhs, bool accumulate, const Isa& isa) {
       "dst qai8 is not possible on {}: it has no instructions that make it of f32", isa.name));
 }
 
+/// Of codes whose rows have zero points, which each call brings.
+static void check_sums(const Format& lhs, bool accumulate) {
+  if (lhs.scales != Granularity::row) {
+    throw std::invalid_argument(
+        fmt::format("dst i32 is not possible with {}: with qai8dx it is", lhs.name));
+  }
+  if (accumulate) throw std::invalid_argument("accumulate is not possible with dst i32");
+}
+
 void check_output(const Format& lhs, ElementType dst, bool accumulate, const Isa& isa) {
   if (dst == ElementType::i8) return check_codes(lhs, accumulate, isa);
+  if (dst == ElementType::i32) return check_sums(lhs, accumulate);
   if (is_static(lhs)) {
     throw std::invalid_argument(
         fmt::format("dst {} is not possible with {}: qai8 is", tw::name(dst), lhs.name));

@@ -80,9 +80,10 @@ std::vector<const YamlNode*> alternatives(const YamlNode& node) {
 }
 
 ElementType read_output(const YamlNode& node) {
-  return read_type(node, "dst",
-                   {ElementType::f16, ElementType::bf16, ElementType::f32, ElementType::i8},
-                   output_name);
+  return read_type(
+      node, "dst",
+      {ElementType::f16, ElementType::bf16, ElementType::f32, ElementType::i8, ElementType::i32},
+      output_name);
 }
 
 ElementType read_source(const YamlNode& node, bool codes) {

@@ -1,5 +1,5 @@
 // Products by codes of 8 bits, a scale for each column or one for all: DynamicQuantizeMatMul,
-// MatMulIntegerToFloat, QLinearMatMul.
+// MatMulIntegerToFloat, QLinearMatMul; and without scales: MatMulInteger.
 #include <algorithm>
 #include <cmath>
 
@@ -21,25 +21,50 @@ std::vector<int8_t> signed_codes(const Operand& codes, const std::vector<int32_t
   return made;
 }
 
-void take_codes(const Operand& codes, const Operand& zeros, const Operand& scales, Layer& layer) {
+void take_matrix(const Operand& codes, Layer& layer) {
   require(codes.is_constant() && is_code_type(codes.type), "weights that are no constant codes");
   require(codes.shape.size() == 2, "weights that are no matrix");
   layer.k = static_cast<size_t>(codes.shape[0]);
   layer.n = static_cast<size_t>(codes.shape[1]);
   require(layer.n != 0 && layer.k != 0, "empty weights");
+  layer.source.order = TW_KXN;
+  layer.source.stride = layer.n;
+  layer.source.data_bytes = layer.n * layer.k;
+  layer.source.data = codes.data;
+}
+
+void set_scales(std::vector<float> scales, Layer& layer) {
+  layer.own_scales = std::move(scales);
+  layer.source.scales = layer.own_scales.data();
+  layer.source.scale_count = layer.n;
+}
+
+void take_codes(const Operand& codes, const Operand& zeros, const Operand& scales, Layer& layer) {
+  take_matrix(codes, layer);
   const std::vector<int32_t> of_columns = zeros_of(zeros, codes.type, layer.n);
   const bool is_symmetric = std::ranges::all_of(of_columns, [](int32_t zero) { return zero == 0; });
-  layer.source.data = codes.data;
   if (codes.type == type_u8 || !is_symmetric) {
     layer.own_codes = signed_codes(codes, of_columns);
     layer.source.data = layer.own_codes.data();
   }
-  layer.source.order = TW_KXN;
-  layer.source.stride = layer.n;
-  layer.source.data_bytes = layer.n * layer.k;
-  layer.own_scales = spread_floats(scales, layer.n);
-  layer.source.scales = layer.own_scales.data();
-  layer.source.scale_count = layer.n;
+  set_scales(spread_floats(scales, layer.n), layer);
+}
+
+/// The same of weights whose zero points the kernels take; as int8 where they are uint8.
+void take_codes_as_they_are(const Operand& codes, const Operand& zeros, Layer& layer) {
+  take_matrix(codes, layer);
+  const int32_t shift = codes.type == type_u8 ? 128 : 0;
+  std::vector<int32_t> of_columns = zeros_of(zeros, codes.type, layer.n);
+  for (int32_t& zero : of_columns) zero -= shift;
+  if (shift != 0) {
+    layer.own_codes = signed_codes(codes, std::vector<int32_t>(layer.n, shift));
+    layer.source.data = layer.own_codes.data();
+  }
+  set_scales(std::vector<float>(layer.n, 1), layer);
+  if (std::ranges::all_of(of_columns, [](int32_t zero) { return zero == 0; })) return;
+  layer.own_zeros.assign(of_columns.begin(), of_columns.end());
+  layer.source.zero_points = layer.own_zeros.data();
+  layer.source.zero_point_count = layer.n;
 }
 
 /// One number, which the run time may bring.
@@ -135,6 +160,24 @@ Layer describe_codes(const NodeFacts& node) {
   take_codes(node.input(3), node.input(5), node.input(4), layer);
   take_input(rows, layer.k, layer);
   take_quantization(node.input(1), node.input(2), node.input(6), node.input(7), layer);
+  return layer;
+}
+
+/// a, b, a's zero point, b's.
+Layer describe_sums(const NodeFacts& node) {
+  require(node.outputs[0].type == type_i32, "outputs that are not int32");
+  const Operand &rows = node.input(0), &zero = node.input(2);
+  require(is_code_type(rows.type), "activations of a type that we have no kernels for");
+  require(!zero.has_shape || value_count(zero) == 1,  // others are seen when they come
+          "other than one zero point for all activations");
+  Layer layer;
+  layer.has_sums_out = true;
+  take_codes_as_they_are(node.input(1), node.input(3), layer);
+  layer.family =
+      layer.own_zeros.empty() ? "matmul_i32_qai8dxp_qsi8cxp" : "matmul_i32_qai8dxp_qai8cxp";
+  take_input(rows, layer.k, layer);
+  layer.scale = Number{1, ""};  // of no meaning here
+  layer.zero = number_of(zero, rows.type);
   return layer;
 }
 

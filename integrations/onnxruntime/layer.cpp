@@ -23,6 +23,7 @@ constexpr Operator kOperators[] = {
     {"DynamicQuantizeMatMul", describe_integers},
     {"MatMulIntegerToFloat", describe_integers},
     {"QLinearMatMul", describe_codes},
+    {"MatMulInteger", describe_sums},
     {"QLinearConv", describe_convolution},
 };
 
@@ -89,6 +90,7 @@ void plan_layer(const Layer& layer, size_t threads, PackedWeights& made) {
   if (layer.block != 0) matmul.scales = TW_SCALES_F32;
   if (layer.input_type != type_f32) matmul.lhs_type = TW_S8;
   if (layer.has_codes_out) matmul.dst_type = TW_S8;
+  if (layer.has_sums_out) matmul.dst_type = TW_S32;
   matmul.taps = layer.taps;
   matmul.threads = threads;
   tw_plan* plan = nullptr;

@@ -35,9 +35,9 @@ struct Layer {
   size_t n = 0, k = 0;  ///< of the weights; k is whole blocks, which may be more than a row has
   size_t block = 0;
   size_t taps = 0;  ///< as tw_matmul has them
-  bool has_codes_out = false;
+  bool has_codes_out = false, has_sums_out = false;
   tw_rhs_source source;  ///< of the node's constants, or of these:
-  std::vector<float> own_floats, own_scales;
+  std::vector<float> own_floats, own_scales, own_zeros;
   std::vector<int8_t> own_codes;
 
   Layer();
@@ -53,6 +53,7 @@ Layer describe_nbits(const NodeFacts& node);        // MatMulNBits
 Layer describe_floats(const NodeFacts& node);       // MatMul, FusedMatMul, Gemm
 Layer describe_integers(const NodeFacts& node);     // DynamicQuantizeMatMul, MatMulIntegerToFloat
 Layer describe_codes(const NodeFacts& node);        // QLinearMatMul
+Layer describe_sums(const NodeFacts& node);         // MatMulInteger
 Layer describe_convolution(const NodeFacts& node);  // QLinearConv
 
 // ---- what they have in common ----

@@ -74,13 +74,17 @@ static tw_status check_bias(const char* who, const tw_plan* plan, const tw_run_a
                  plan->rhs->text);
 }
 
-/* Outputs that are codes. */
-static tw_status check_codes(const char* who, const tw_plan* plan, const tw_run_args* args) {
+/* Outputs that are integers: codes, or sums, which nothing limits. */
+static tw_status check_integers(const char* who, const tw_plan* plan, const tw_run_args* args) {
   const bool codes = plan->dst_type == TW_S8;
   const int lowest = codes ? INT8_MIN : 0, highest = codes ? INT8_MAX : 0;
   if (args->dst_zero_point < lowest || args->dst_zero_point > highest) {
     return tw_fail(TW_INVALID, "%s.dst_zero_point is %d; %d to %d are legal", who,
                    (int)args->dst_zero_point, lowest, highest);
+  }
+  if (plan->dst_type == TW_S32 && args->clamp) {
+    return tw_fail(TW_INVALID, "%s.clamp is %d; sums of s32 are not clamped, 0 is legal", who,
+                   args->clamp);
   }
   if (!codes) return TW_OK;
   if (args->bias != NULL) {
@@ -144,7 +148,7 @@ tw_status tw_check_outputs(const char* who, const tw_plan* plan, const tw_run_ar
                    (double)args->min, (double)args->max);
   }
   tw_status status = check_bias(who, plan, args);
-  if (status == TW_OK) status = check_codes(who, plan, args);
+  if (status == TW_OK) status = check_integers(who, plan, args);
   return status != TW_OK ? status : check_dst(who, plan, args);
 }
 

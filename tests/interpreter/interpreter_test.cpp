@@ -113,6 +113,17 @@ void PrintTo(const Table& table, std::ostream* out) {
   *out << table.name;
 }
 
+/// Integers out.
+void add_sums(const Isa& isa, std::vector<Ground>& all) {
+  for (const Technique technique : techniques) {
+    for (const char* weights : {"qai8cx", "qsi8cx", "qsi4cx"}) {
+      Ground sums{&isa, technique, "qai8dx", weights};
+      sums.gives_sums = true;
+      if (possible(sums)) all.push_back(sums);
+    }
+  }
+}
+
 std::vector<Ground> grounds(const Isa& isa) {
   // What such a table extends is a table of its own.
   if (isa.usual_technique == Technique::tile) {
@@ -123,6 +134,7 @@ std::vector<Ground> grounds(const Isa& isa) {
         if (possible(tiles)) all.push_back(tiles);
       }
     }
+    add_sums(isa, all);
     return all;
   }
   std::vector<Ground> all;
@@ -209,6 +221,7 @@ std::vector<Ground> grounds(const Isa& isa) {
     const Ground quarters{&isa, technique, "qsi8d32", "qsi2c32"};
     if (possible(quarters)) all.push_back(quarters);
   }
+  add_sums(isa, all);
   return all;
 }
 
@@ -223,7 +236,7 @@ std::string key_of(const Ground& ground) {
   std::ostringstream text;
   text << name(ground.technique) << ' ' << ground.lhs << ' ' << ground.rhs << ' '
        << name(ground.style) << ' ' << name(ground.scales) << ' ' << name(ground.sums) << ' '
-       << ground.indirect;
+       << ground.indirect << ' ' << ground.gives_sums;
   return text.str();
 }
 

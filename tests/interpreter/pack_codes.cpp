@@ -1,6 +1,7 @@
 #include "interpreter/pack_codes.h"
 
 #include <algorithm>
+#include <bit>
 #include <string>
 
 #include "interpreter/random_variant.h"
@@ -16,6 +17,13 @@ StaticMatmul as_static(const Codes& codes) {
   in.dst_zero_point = codes.dst_zero_point;
   in.min = static_cast<int>(std::max(codes.min, -128.0F));
   in.max = static_cast<int>(std::min(codes.max, 127.0F));
+  return in;
+}
+
+SumsMatmul as_sums(const Codes& codes) {
+  SumsMatmul in{codes.m, codes.n, codes.k, codes.lhs, codes.zero_points, codes.rhs, {}, {}};
+  for (const float zero : codes.rhs_zeros) in.rhs_zero_points.push_back(static_cast<int>(zero));
+  for (const float bias : codes.bias) in.bias.push_back(std::bit_cast<int32_t>(bias));
   return in;
 }
 

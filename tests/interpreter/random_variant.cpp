@@ -1,6 +1,7 @@
 #include "interpreter/random_variant.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <sstream>
 #include <stdexcept>
@@ -89,6 +90,14 @@ void make_static(Codes& codes, Random& random) {
   codes.max = random.between(0, 1) == 1 ? 25 : INFINITY;
 }
 
+/// Zero points of columns and a bias, in its floats' bits, in whole numbers.
+void make_sums(Codes& codes, Random& random) {
+  for (float& zero : codes.rhs_zeros) zero = std::round(zero);
+  for (float& bias : codes.bias) {
+    bias = std::bit_cast<float>(static_cast<int32_t>(random.between(-30000, 30000)));
+  }
+}
+
 /// Scales and minimums as products of 6 bits, without minimums of signed bytes, and of steps.
 void make_super_blocks(Codes& codes, const Layout& layout, Random& random) {
   Numbers& numbers = codes.numbers;
@@ -160,7 +169,11 @@ std::optional<Variant> random_variant(const Ground& ground, Random& random) {
   variant.family.rhs = find_format(ground.rhs);
   variant.family.sums = ground.sums;
   if (ground.indirect) variant.family.operation = Operation::indirect;
-  choose_output(variant.family, *ground.isa, random);
+  if (ground.gives_sums) {
+    variant.family.dst = ElementType::i32;
+  } else {
+    choose_output(variant.family, *ground.isa, random);
+  }
   variant.style = ground.style;
   variant.lhs = chosen->lhs;
   variant.rhs = chosen->rhs;
@@ -284,6 +297,7 @@ Codes random_codes(const Variant& variant, VectorLength vl, Random& random) {
   if (random.between(0, 1) == 1) codes.min = -1.25F;
   if (random.between(0, 1) == 1) codes.max = 0.75F;
   if (is_static(*variant.family.lhs)) make_static(codes, random);
+  if (variant.family.dst == ElementType::i32) make_sums(codes, random);
   return codes;
 }
 

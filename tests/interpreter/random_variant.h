@@ -38,6 +38,7 @@ struct Ground {
   ElementType scales = ElementType::f16;  ///< per block
   ElementType sums = ElementType::f32;    ///< of floats
   bool indirect = false;                  ///< pointers tell the rows
+  bool gives_sums = false;                ///< integers; else any output that is possible
 
   [[nodiscard]] bool blocks() const { return find_format(rhs)->scales == Granularity::block; }
 };

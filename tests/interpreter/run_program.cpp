@@ -1,6 +1,7 @@
 #include "interpreter/run_program.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <sstream>
 #include <utility>
@@ -124,8 +125,14 @@ Call::Call(const Variant& variant, Codes codes, const CallOptions& options)
   const Codes packed = options.bias_argument ? with_wrong_bias(this->codes) : this->codes;
   lhs = pack(variant.lhs, packed, options.vl);
   rhs = pack(variant.rhs, packed, options.vl);
-  expected =
-      is_static(*variant.family.lhs) ? multiply(as_static(this->codes)) : multiply(this->codes);
+  if (variant.family.dst == ElementType::i32) {
+    for (const int32_t sum : multiply(as_sums(this->codes))) {
+      expected.push_back(std::bit_cast<float>(sum));
+    }
+  } else {
+    expected =
+        is_static(*variant.family.lhs) ? multiply(as_static(this->codes)) : multiply(this->codes);
+  }
 }
 
 std::string run_and_compare(const Program& program, const Call& call, bool physical,

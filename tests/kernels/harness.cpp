@@ -98,16 +98,18 @@ void place_rows(const Case& test, const Matmul& problem, const std::vector<uint8
   lhs.before.assign(lhs.buffer->data(), lhs.buffer->data() + lhs.buffer->size());
 }
 
-/// `rows` are [m][k] values.
+/// `rows` are [m][k] values; of codes that are not packed alone, what they mean.
 template <typename T>
 std::string pack_lhs(const tw_packer& packer, const Case& test, const std::vector<T>& rows,
-                     Packed& packed) {
+                     Packed& packed, int32_t zero_point = 0, float scale = 0) {
   const Buffer source = make_buffer("lhs source", rows, test);
   tw_pack_args args{};
   args.rows = test.m;
   args.k = test.k;
   args.source = source->data();
   args.source_stride = test.k * sizeof(T);
+  args.lhs_zero_point = zero_point;
+  args.lhs_scale = scale;
   return pack(packer, test, args, {source.get()}, packed);
 }
 
@@ -191,6 +193,8 @@ std::string output_type(const tw_kernel& kernel) {
       return "bf16";
     case TW_S8:
       return "i8";
+    case TW_S32:
+      return "i32";
     default:
       return "";
   }
@@ -241,11 +245,14 @@ const tw_packer* rhs_packer_of(const tw_kernel& kernel, const Packers& packers, 
 
 /// For each column of the portion what packed ones are.
 std::vector<uint8_t> bias_argument(const Matmul& problem, const std::optional<StaticMatmul>& codes,
-                                   const std::string& type, const Portion& portion) {
+                                   bool gives_sums, const std::string& type,
+                                   const Portion& portion) {
   std::vector<float> values;
   for (size_t column = portion.n0; column < portion.n1; ++column) {
-    values.push_back(codes ? std::bit_cast<float>(folded_bias(*codes, column))
-                           : problem.bias[column]);
+    const int32_t whole = !codes       ? 0
+                          : gives_sums ? codes->bias[column]
+                                       : folded_bias(*codes, column);
+    values.push_back(codes ? std::bit_cast<float>(whole) : problem.bias[column]);
   }
   return bytes_of_floats(type, values);
 }
@@ -278,8 +285,12 @@ std::string check(const tw_kernel& kernel, const Packers& packers, const Case& t
   for (size_t column = 0; column < test.n; ++column) {
     problem.sixteenfold.push_back(counts_sixteenfold(lhs_layout, rhs_layout, column));
   }
+  const bool gives_sums = kernel.dst == TW_S32;
+  if (gives_sums) {
+    for (float& zero : problem.zeros) zero = std::round(zero);
+  }
   std::optional<StaticMatmul> codes;
-  if (kernel.dst == TW_S8) codes = as_static(problem, test);
+  if (kernel.dst == TW_S8 || gives_sums) codes = as_static(problem, test);
   Packed lhs;
   Packed rhs;
   std::string wrong;
@@ -288,7 +299,8 @@ std::string check(const tw_kernel& kernel, const Packers& packers, const Case& t
                             : float_rows(problem, *kernel.lhs);
     place_rows(test, problem, rows, *kernel.lhs, lhs);
   } else {
-    wrong = codes ? pack_lhs(*packers.lhs, test, codes->lhs, lhs)
+    wrong = codes ? pack_lhs(*packers.lhs, test, codes->lhs, lhs, codes->lhs_zero_point,
+                             codes->lhs_scale)
                   : pack_lhs(*packers.lhs, test, problem.lhs, lhs);
   }
   if (is_given) {
@@ -300,7 +312,8 @@ std::string check(const tw_kernel& kernel, const Packers& packers, const Case& t
 
   const Portion& portion = test.portion;
   const Output dst = make_output(test, output_type(kernel), problem.old);
-  const Buffer bias = make_buffer("bias", bias_argument(problem, codes, biases, portion), test);
+  const Buffer bias =
+      make_buffer("bias", bias_argument(problem, codes, gives_sums, biases, portion), test);
 
   tw_args args{};
   args.size = sizeof args;
@@ -334,6 +347,7 @@ std::string check(const tw_kernel& kernel, const Packers& packers, const Case& t
   if (lhs.changed()) return "it changed its lhs";
   if (rhs.changed()) return "it changed its rhs";
   if (bytes != nullptr) *bytes = output_bytes(test, dst);
+  if (gives_sums) return compare(test, judge_sums(as_sums(problem, *codes)), dst);
   if (codes) return compare(test, judge_codes(*codes), dst);
   if (has_half_sums(*kernel.lhs, *kernel.rhs)) {
     return compare(test,

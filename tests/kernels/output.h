@@ -13,6 +13,7 @@
 #include "kernels/float_operands.h"
 #include "reference/half_reference.h"
 #include "reference/half_sums_reference.h"
+#include "reference/sums_reference.h"
 #include "support/guarded_buffer.h"
 
 namespace tw::test {
@@ -79,6 +80,9 @@ Judge judge_codes(const Problem& problem) {
     return expected[row * n + column];
   });
 }
+
+/// Sums, all bits of them.
+Judge judge_sums(const SumsMatmul& problem);
 
 /// Floats: within the bound.
 Judge judge_floats(const FloatMatmul& floats);

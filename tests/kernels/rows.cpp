@@ -135,8 +135,9 @@ Packers find_packers(const tw_kernel& kernel) {
   for (size_t i = 0; i < tw_generated_packer_count; ++i) {
     const tw_packer& row = tw_generated_packers[i];
     if (tw_packer_supported(&row, &device()) == 0) continue;
-    // Operands are made as f32, those without a scale as codes.
-    const bool others = std::strcmp(row.source, "f32") != 0 && kernel.lhs->scales != 0;
+    // Operands are made as f32, those without a scale and those of sums as codes.
+    const char* usual = kernel.dst == TW_S32 ? "s8" : "f32";
+    const bool others = std::strcmp(row.source, usual) != 0 && kernel.lhs->scales != 0;
     const bool halves = std::strstr(row.source, "f16") != nullptr;
     if (row.layout->id == kernel.lhs->id && !halves && !others) take(found.lhs, row);
     if (row.layout->id != kernel.rhs->id) continue;

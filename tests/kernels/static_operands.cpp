@@ -70,4 +70,11 @@ StaticMatmul as_static(const Matmul& problem, const Case& test) {
   return in;
 }
 
+SumsMatmul as_sums(const Matmul& problem, const StaticMatmul& codes) {
+  SumsMatmul in{codes.m, codes.n, codes.k, codes.lhs, {}, codes.rhs, {}, codes.bias};
+  in.lhs_zero_points.assign(codes.m, codes.lhs_zero_point);
+  for (const float zero : problem.zeros) in.rhs_zero_points.push_back(static_cast<int>(zero));
+  return in;
+}
+
 }  // namespace tw::test

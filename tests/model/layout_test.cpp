@@ -63,6 +63,11 @@ TEST(Layout, SumsAreExactUpToTheLastKThatFits) {
   EXPECT_EQ(exact_k(l), most(128 * 128));
   l.fields[1].factor = 16;
   EXPECT_EQ(exact_k(l), most(255 * 8 * 16));
+  l.fields[1].factor = 1;
+  l.element = ElementType::i8;
+  EXPECT_EQ(exact_k(l), most(255 * 128));
+  l.fields.push_back({FieldKind::zero_points, ElementType::f32, 1, 1, false});
+  EXPECT_EQ(exact_k(l), most(255 * 255));  // of weights less zero points of columns
   l.block = 32;
   EXPECT_EQ(exact_k(l), 0);
   l.block = 0;

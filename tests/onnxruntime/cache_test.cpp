@@ -40,6 +40,7 @@ TEST_F(Cache, SecondSessionPacksNothing) {
       floats_case({"FusedMatMul", {5}, 37, 29, false, -2}, random_),
       integers_case({"DynamicQuantizeMatMul", {5}, 37, 29}, random_),
       integers_case({"QLinearMatMul", {5}, 37, 29}, random_),
+      integers_case({"MatMulInteger", {5}, 37, 29}, random_),
       images_case({1, 12, 8, 9, 21, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}}, random_)};
   const Outcome without = start(cases, ""), first = start(cases, kept_folder()),
                 second = start(cases, kept_folder());

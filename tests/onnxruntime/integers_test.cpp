@@ -1,4 +1,6 @@
-// DynamicQuantizeMatMul, MatMulIntegerToFloat and QLinearMatMul.
+// DynamicQuantizeMatMul, MatMulIntegerToFloat, QLinearMatMul and MatMulInteger.
+#include <algorithm>
+
 #include "onnxruntime/runner.h"
 
 namespace tw::onnxruntime {
@@ -43,6 +45,36 @@ TEST_F(Integers, CodesOut) {
   std::vector<Case> made = cases("QLinearMatMul");
   made.push_back(integers_case({"QLinearMatMul", {4, 2}, 37, 29, i8, i8, true, true}, random));
   expect_right(made);
+}
+
+TEST_F(Integers, SumsOut) {
+  const std::string operation = "MatMulInteger";
+  std::vector<Case> made = cases(operation);
+  for (const int32_t weights : {u8, i8}) {
+    // All codes, and zero points with which they leave 8 bits.
+    made.push_back(
+        integers_case({operation, {2, 3}, 37, 70, i8, weights, true, true, false, true}, random));
+    made.push_back(integers_case({operation, {5}, 37, 29, u8, weights, true, false}, random));
+  }
+  Case at_run_time = made[0];
+  make_input(at_run_time, "a_zero");
+  made.push_back(at_run_time);
+  expect_right(made);
+}
+
+TEST_F(Integers, LeaveOtherSumsToTheRuntime) {
+  const IntegersShape shape{"MatMulInteger", {5}, 8, 16};
+  Case of_rows = integers_case(shape, random);
+  auto& zero = *std::ranges::find(of_rows.model.constants, "a_zero", &Tensor::name);
+  zero.shape = {5};
+  zero.bytes = {1, 2, 3, 4, 5};
+  expect_refused(of_rows, "other than one zero point for all activations");
+  Case weights = integers_case(shape, random);
+  make_input(weights, "b");
+  expect_refused(weights, "weights that are no constant codes");
+  Case zeros = integers_case(shape, random);
+  make_input(zeros, "b_zero");
+  expect_refused(zeros, "zero points that are no constants");
 }
 
 TEST_F(Integers, LeaveOthersToTheRuntime) {

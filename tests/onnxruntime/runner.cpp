@@ -11,6 +11,8 @@ std::vector<double> numbers_of(const Tensor& tensor) {
   std::vector<double> numbers;
   if (tensor.type == f32) {
     for (const float value : values_of<float>(tensor)) numbers.push_back(value);
+  } else if (tensor.type == i32) {
+    for (const int32_t value : values_of<int32_t>(tensor)) numbers.push_back(value);
   } else if (tensor.type == u8) {
     for (const uint8_t value : tensor.bytes) numbers.push_back(value);
   } else {

@@ -43,7 +43,7 @@ inline float half_value(uint16_t bits) {
 /// How many bits a float keeps as "f16", "bf16" or "f32".
 inline size_t bytes_of_float(const std::string& type) {
   if (is(type, "i8") || is(type, "s8") || is(type, "e8m0")) return 1;
-  return is(type, "f32") ? 4 : 2;
+  return is(type, "f32") || is(type, "i32") ? 4 : 2;
 }
 
 /// The power of two not above its size that is a normal f32; of 2^-127 and what is no number none
@@ -86,8 +86,9 @@ inline uint32_t float_bits(const std::string& type, float value) {
 }
 
 /// What an output of that type is in memory when `value` is right as f32: rounded once, a NaN
-/// quiet.
+/// quiet. Integers of 32 bits are in the bits of `value`.
 inline uint32_t output_bits(const std::string& type, float value) {
+  if (is(type, "i32")) return float_bits("f32", value);
   return float_bits(type, rounded_to(type, value));
 }
 

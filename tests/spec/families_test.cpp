@@ -13,8 +13,8 @@ TEST_F(SpecReader, RefusesAWrongFamily) {
       error("family: f\nlhs: {format: qai8d, from: f32}\nrhs: {format: f32}\ndst: f32\nkernels: "
             "[]\n"),
       "s.yaml:2:15: unknown format 'qai8d'; did you mean 'qai8dx'? known formats: qai8dx, qai8, "
-      "qsi8d32, qsi2cx, qsu2cx, qsi4cx, qsi8cx, qsi4c32, qsi8c32, qsi2c32, qai2c32, qai4c32, "
-      "qai8c32, qmi4c32, "
+      "qsi8d32, qsi2cx, qsu2cx, qsi4cx, qsi8cx, qai8cx, qsi4c32, qsi8c32, qsi2c32, qai2c32, "
+      "qai4c32, qai8c32, qmi4c32, "
       "qmi4k32, "
       "qsi5c32, qmi5c32, qmi5k32, qsi6k16, qsi8k16, qmi2k16, qsi3k16, qnl4c32, qnl4k32, qmx4c32, "
       "f32, f16, bf16");
@@ -41,7 +41,7 @@ TEST_F(SpecReader, RefusesAWrongFamily) {
       "s.yaml:3:26: unknown source 'q4'; known sources: nxk, kxn, q4_0, q8_0, nxk_bf16, q4_1");
   EXPECT_EQ(error("family: f\nlhs: {format: qai8dx, from: f32}\nrhs: {format: qsi4cx, from: "
                   "nxk}\ndst: f64\n"),
-            "s.yaml:4:6: unknown dst 'f64'; known dsts: f16, bf16, f32, qai8");
+            "s.yaml:4:6: unknown dst 'f64'; known dsts: f16, bf16, f32, qai8, i32");
   EXPECT_EQ(error("family: f\nlhs: {format: qai8dx}\n"), "s.yaml:1:1: key 'rhs' is missing");
   EXPECT_EQ(error("familiy: f\n"),
             "s.yaml:1:1: unknown key 'familiy'; did you mean 'family'? known keys: family, lhs, "
@@ -174,6 +174,23 @@ TEST_F(SpecReader, CodesAreMultipliedAsTheyAre) {
             "f32");
   EXPECT_EQ(error(head + "  - {isa: wide, technique: dot, dst: qai8, tile: {m: 1, n: 16}}\n"),
             "s.yaml:6:38: dst qai8 is not possible with qai8dx: with qai8 it is");
+}
+
+TEST_F(SpecReader, SumsAreOutputsOfCodesWithZeroPointsOfRows) {
+  const std::string of_sums =
+      "family: matmul_i32_qai8dxp_qsi4cxp\nlhs: {format: qai8dx, from: s8}\n"
+      "rhs: {format: qsi4cx, from: nxk}\ndst: i32\nkernels:\n";
+  const std::string entry = "  - {isa: wide, technique: dot, tile: {m: 1, n: 16}";
+  const auto variants = read(of_sums + entry + "}\n");
+  ASSERT_EQ(variants.size(), 1U);
+  EXPECT_EQ(variants[0].family.dst, ElementType::i32);
+  EXPECT_EQ(variants[0].name().substr(0, 19), "matmul_i32_qai8dxp1");
+  EXPECT_EQ(error(of_sums + entry + ", accumulate: true}\n"),
+            "s.yaml:6:66: accumulate is not possible with dst i32");
+  EXPECT_EQ(error("family: matmul_clamp_qai8_qai8p_qsi4cxp\nlhs: {format: qai8}\n"
+                  "rhs: {format: qsi4cx, from: nxk}\ndst: qai8\nkernels:\n" +
+                  entry + ", dst: i32}\n"),
+            "s.yaml:6:59: dst i32 is not possible with qai8: with qai8dx it is");
 }
 
 // Rows of the registry stand by family.

@@ -108,7 +108,7 @@ TEST(WorkloadReader, RefusesMistakesInFamiliesAndBlocks) {
       "w.yaml:3:36: unknown family name 'matmul_clamp_f32_qai8dxp_qsi4cx'; did you mean "
       "'matmul_clamp_f32_qai8dxp_qsi4cxp'? known family names: "
       "matmul_clamp_f32_qai8dxp_qsi2cxp, matmul_clamp_f32_qai8dxp_qsi4cxp, "
-      "matmul_clamp_f32_qai8dxp_qsi8cxp, "
+      "matmul_clamp_f32_qai8dxp_qsi8cxp, matmul_clamp_f32_qai8dxp_qai8cxp, "
       "matmul_clamp_f32_qai8dxp_qsi4c32p, matmul_clamp_f32_qai8dxp_qsi8c32p, "
       "matmul_clamp_f32_qai8dxp_qsi2c32p, "
       "matmul_clamp_f32_qsi8d32p_qsi4c32p, matmul_clamp_f32_qsi8d32p_qsi8c32p, "

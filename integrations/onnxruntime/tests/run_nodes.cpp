@@ -39,7 +39,8 @@ std::vector<NamedCase> named_cases() {
     add("MatMulNBits 4, level 0",
         nbits_case({{rows}, kSize, kSize, kBlock, 4, true, false, 0}, random));
     add("MatMul", floats_case({"MatMul", {rows}, kSize, kSize}, random));
-    for (const char* name : {"DynamicQuantizeMatMul", "MatMulIntegerToFloat", "QLinearMatMul"}) {
+    for (const char* name :
+         {"DynamicQuantizeMatMul", "MatMulIntegerToFloat", "QLinearMatMul", "MatMulInteger"}) {
       add(name, integers_case({name, {rows}, kSize, kSize}, random));
     }
   }
@@ -50,9 +51,12 @@ std::vector<NamedCase> named_cases() {
 }
 
 void check_outputs(const NamedCase& named, const Tensor& output) {
-  const std::vector<float> floats = values_of<float>(output);
+  const auto floats = values_of<float>(output);
+  const auto sums = values_of<int32_t>(output);
   for (size_t i = 0; i < named.of.wanted.size(); ++i) {
-    const double found = output.type == f32 ? double{floats[i]} : output.bytes[i];
+    const double found = output.type == f32   ? double{floats[i]}
+                         : output.type == i32 ? double{sums[i]}
+                                              : output.bytes[i];
     if (!(std::abs(found - named.of.wanted[i]) <= named.of.bounds[i])) {
       throw std::runtime_error(named.name + " is wrong");
     }

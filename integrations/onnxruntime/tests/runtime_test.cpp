@@ -26,6 +26,7 @@ class Runtime : public OnnxTest {
         floats_case({"Gemm", {5}, 37, 29, true, 0.5F, 1, FloatsShape::constant}, random),
         integers_case({"DynamicQuantizeMatMul", {5}, 37, 29}, random),
         integers_case({"QLinearMatMul", {5}, 37, 29, u8, u8}, random),
+        integers_case({"MatMulInteger", {5}, 37, 29, u8, u8}, random),
         images_case({1, 12, 8, 9, 21, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}, u8, u8}, random),
     };
   }

@@ -188,7 +188,9 @@ typedef struct tw_matmul {
                         without blocks, or when rhs_layout or kernel says it */
   tw_scales scales;  /* type of these scales, likewise */
   tw_type lhs_type;  /* of the rows that tw_pack_lhs, or tw_run, reads; TW_TYPE_NONE: f32 */
-  tw_type dst_type;  /* of the outputs; TW_TYPE_NONE: f32 */
+  tw_type dst_type;  /* of the outputs; TW_TYPE_NONE: f32. TW_S32 (matmul_i32_...): the sums
+                        themselves, so that scales of rows and columns, which are packed, are not
+                        read, and zero points of columns are whole numbers */
   const tw_mix* mix; /* null: 128 calls with m = 1 and one with m = 128 */
   size_t mix_count;
   /* Only kernels that read this layout; 0: choose. Where none of the family does, but a decoder
@@ -257,7 +259,8 @@ typedef struct tw_rhs_source {
   const void* scales;
   size_t scale_count; /* in all */
   const void* bias;   /* one f32 (or int32_t, see below) per output column; null: zeros, and all
-                         that layouts of another library without a bias take */
+                         that layouts of another library without a bias take. Where outputs are
+                         TW_S32: int32_t */
   size_t bias_count;
   size_t scale_stride; /* blocks: bytes from row to row of scales; 0: one right after the other */
   /* Families of static activations (qai8): the lhs' zero point and scale, and the outputs' scale,
@@ -386,11 +389,11 @@ typedef struct tw_run_args {
   void* dst; /* m rows of n values of tw_matmul.dst_type */
   size_t dst_bytes;
   size_t dst_stride; /* bytes from row to row */
-  /* n values, f32 whatever dst is, that replace the packed bias; null: that one, as it must be for
-   * static activations */
+  /* n values, f32 whatever dst is (of TW_S32: int32_t), that replace the packed bias; null: that
+   * one, as it must be for static activations */
   const void* bias;
   size_t bias_count;
-  int clamp;              /* 1: to [min, max]; 0: min and max are not read */
+  int clamp;              /* 1: to [min, max]; 0, as for TW_S32: min and max are not read */
   float min, max;         /* dst of TW_S8: codes, whole numbers */
   size_t lhs_stride;      /* unpacked lhs: bytes from row to row; packed: 0 */
   int32_t dst_zero_point; /* dst of TW_S8: the code of 0, -128 to 127; others: 0 */

@@ -34,7 +34,8 @@ struct FloatsShape {
 Case floats_case(const FloatsShape& shape, std::mt19937& random);
 
 struct IntegersShape {
-  std::string operation = "DynamicQuantizeMatMul";  ///< MatMulIntegerToFloat, QLinearMatMul
+  std::string operation = "DynamicQuantizeMatMul";  ///< MatMulIntegerToFloat, QLinearMatMul,
+                                                    ///< MatMulInteger
   std::vector<int64_t> rows;
   int64_t n, k;
   int32_t rows_type = u8, weights_type = i8;

@@ -78,6 +78,11 @@ void add_outputs(const IntegersShape& shape, const IntegerOperands& its, const R
     for (size_t i = 0; i < row.codes.size(); ++i) {
       sum += row.codes[i] * (code_of(shape.weights_type, its.b[i * n + j]) - zero);
     }
+    if (shape.operation == "MatMulInteger") {
+      made.wanted.push_back(sum);
+      made.bounds.push_back(0);
+      continue;
+    }
     const double real = sum * row.scale * its.scales[column] + bias;
     if (has_codes_out) {
       const int lowest = shape.rows_type == u8 ? 0 : -128;
@@ -101,13 +106,14 @@ void add_integer_constants(const IntegersShape& shape, const IntegerOperands& it
   const std::vector<int64_t> of_columns =
       shape.by_columns ? std::vector<int64_t>{columns} : std::vector<int64_t>{};
   constants.push_back({"b", shape.weights_type, {shape.k, shape.n}, its.b});
-  constants.push_back({"b_scale", f32, of_columns, bytes_of(its.scales)});
+  const bool has_sums_out = shape.operation == "MatMulInteger";
+  if (!has_sums_out) constants.push_back({"b_scale", f32, of_columns, bytes_of(its.scales)});
   if (!its.zeros.empty()) {
     constants.push_back({"b_zero", shape.weights_type, of_columns, its.zeros});
   }
   if (!its.bias.empty()) constants.push_back({"bias", f32, {shape.n}, bytes_of(its.bias)});
   if (shape.operation == "DynamicQuantizeMatMul") return;
-  constants.push_back(scalar("a_scale", its.a_scale));
+  if (!has_sums_out) constants.push_back(scalar("a_scale", its.a_scale));
   constants.push_back({"a_zero", shape.rows_type, {}, {its.a_zero}});
   if (shape.operation != "QLinearMatMul") return;
   constants.push_back(scalar("y_scale", its.y_scale));
@@ -120,6 +126,7 @@ std::vector<std::string> operands_of(const IntegersShape& shape) {
   if (shape.operation == "QLinearMatMul") {
     return {"a", "a_scale", "a_zero", "b", "b_scale", zero, "y_scale", "y_zero"};
   }
+  if (shape.operation == "MatMulInteger") operands = {"a", "b", "a_zero", zero};
   if (shape.operation == "MatMulIntegerToFloat") {
     operands = {"a", "b", "a_scale", "b_scale", "a_zero", zero, bias};
   }
@@ -135,9 +142,12 @@ Case integers_case(const IntegersShape& shape, std::mt19937& random) {
   const bool has_codes_in = shape.operation != "DynamicQuantizeMatMul";
   const bool has_codes_out = shape.operation == "QLinearMatMul";
   OnnxNode node{shape.operation, operands_of(shape), {"y"}, {}, "com.microsoft"};
-  if (has_codes_out) node.maker = "";
+  const bool has_sums_out = shape.operation == "MatMulInteger";
+  if (has_codes_out || has_sums_out) node.maker = "";
   Case made = case_of(node, shape.rows, shape.k, shape.n, has_codes_in ? shape.rows_type : f32,
-                      has_codes_out ? shape.rows_type : f32);
+                      has_sums_out    ? i32
+                      : has_codes_out ? shape.rows_type
+                                      : f32);
   add_integer_constants(shape, its, made);
   const std::vector<uint8_t> codes = random_bytes(m * k, random);
   const std::vector<float> floats = random_floats(m * k, 2, random);
