@@ -135,7 +135,7 @@ TEST(SumsPlan, TakesABiasOfTheCall) {
 }
 
 template <typename Change>
-std::string error_of(Change change) {
+std::string error_of_sums(Change change) {
   SumsCall call(problem_of(2, 5, 64), kWithZeros);
   change(call);
   try {
@@ -147,19 +147,19 @@ std::string error_of(Change change) {
 }
 
 TEST(SumsPlan, SaysWhatWouldBeLegal) {
-  EXPECT_EQ(error_of([](SumsCall& /*call*/) {}), "");
-  EXPECT_EQ(error_of([](SumsCall& call) { call.matmul.k = 33026; }),
+  EXPECT_EQ(error_of_sums([](SumsCall& /*call*/) {}), "");
+  EXPECT_EQ(error_of_sums([](SumsCall& call) { call.matmul.k = 33026; }),
             "tw_plan_create: matmul.k is 33026; integer sums are exact up to 33025");
-  EXPECT_EQ(error_of([](SumsCall& call) { call.matmul.dst_type = TW_F32; }),
+  EXPECT_EQ(error_of_sums([](SumsCall& call) { call.matmul.dst_type = TW_F32; }),
             "tw_plan_create: matmul.dst_type is f32; matmul_i32_qai8dxp_qai8cxp has outputs of: "
             "s32");
-  EXPECT_EQ(error_of([](SumsCall& call) { call.args.clamp = 1; }),
+  EXPECT_EQ(error_of_sums([](SumsCall& call) { call.args.clamp = 1; }),
             "tw_run: args.clamp is 1; sums of s32 are not clamped, 0 is legal");
-  EXPECT_EQ(error_of([](SumsCall& call) { call.args.dst_zero_point = 1; }),
+  EXPECT_EQ(error_of_sums([](SumsCall& call) { call.args.dst_zero_point = 1; }),
             "tw_run: args.dst_zero_point is 1; 0 to 0 are legal");
-  EXPECT_EQ(error_of([](SumsCall& call) { call.args.dst_bytes = call.in.n * 4; }),
+  EXPECT_EQ(error_of_sums([](SumsCall& call) { call.args.dst_bytes = call.in.n * 4; }),
             "tw_run: args.dst_bytes is 20; m = 2 rows need 40");
-  EXPECT_EQ(error_of([](SumsCall& call) { call.rows.zero_point = 128; }),
+  EXPECT_EQ(error_of_sums([](SumsCall& call) { call.rows.zero_point = 128; }),
             "tw_pack_lhs: source.zero_point is 128; -128 to 127 are legal");
 }
 

@@ -55,7 +55,7 @@ void check_outputs(const NamedCase& named, const Tensor& output) {
   const auto sums = values_of<int32_t>(output);
   for (size_t i = 0; i < named.of.wanted.size(); ++i) {
     const double found = output.type == f32   ? double{floats[i]}
-                         : output.type == i32 ? double{sums[i]}
+                         : output.type == i32 ? static_cast<double>(sums[i])
                                               : output.bytes[i];
     if (!(std::abs(found - named.of.wanted[i]) <= named.of.bounds[i])) {
       throw std::runtime_error(named.name + " is wrong");
