@@ -140,9 +140,9 @@ typedef enum tw_rhs_order {
   TW_IQ4_XS, /* as TW_Q4_K, codes of "iq4", 136 bytes */
   TW_Q2_K,   /* as TW_Q4_K, 84 bytes */
   TW_Q3_K,   /* as TW_Q6_K, 110 bytes */
-  TW_TQ2_0,  /* n rows of ggml's blocks of 256 values, 64 bytes of codes of 2 bits and then d of f16:
-                values are d * (code - 1); layouts keep 1 - code and -d */
-  TW_Q2_0    /* likewise of 64 values, d before 16 bytes */
+  TW_TQ2_0, /* n rows of ggml's blocks of 256 values, 64 bytes of codes of 2 bits and then d of f16:
+               values are d * (code - 1); layouts keep 1 - code and -d */
+  TW_Q2_0   /* likewise of 64 values, d before 16 bytes */
 } tw_rhs_order;
 
 /* What packers of weights read. Those of one name differ in what their values are. */
