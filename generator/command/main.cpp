@@ -117,7 +117,7 @@ struct CommandLine {
   void add_explain() {
     CLI::App* command =
         add("explain", "Show a kernel's registers, instructions and predicted cycles.",
-            "  tilewright explain qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni\n"
+            "  tilewright explain f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni\n"
             "  tilewright explain --spec mine.yaml --core cortex-a510 8x8_neon_i8mm");
     add_specs(command, explain.specs);
     command->add_option("KERNEL", explain.kernel, "Name, or a part that only one kernel has")
