@@ -18,7 +18,8 @@ typedef struct problem {
 } problem;
 
 static float activations[MOST_M * MOST_K], bias[N], row_scales[N], zero_points[N];
-/* Static activations and outputs: codes with a scale and a zero point. */
+/* Static activations and outputs: codes with a scale and a zero point. Where outputs are sums,
+ * activations are the same codes. */
 static const float lhs_scale = 0.5f, dst_scale = 8;
 enum { LHS_ZERO = 3, DST_ZERO = -5 };
 static int8_t lhs_codes[MOST_M * MOST_K];
@@ -33,6 +34,14 @@ static int failures, comparisons;
 
 static int is_static(const problem *p) {
   return p->kernel->dst == TW_S8;
+}
+
+static int gives_sums(const problem *p) {
+  return p->kernel->dst == TW_S32;
+}
+
+static int takes_codes(const problem *p) {
+  return is_static(p) || gives_sums(p);
 }
 
 static int has_zero_points(const problem *p) {
@@ -160,9 +169,10 @@ static void make_weights(const problem *p) {
     double scale = 1, zero = 0;
     bias[column] = (float)((int)(random_bits() % 200) - 100);
     code_bias[column] = (int32_t)bias[column];
-    zero_points[column] = (float)(random_bits() % 8) / 4 - 1;
+    zero_points[column] = (float)(random_bits() % 8) / (gives_sums(p) ? 1 : 4) - 1;
     if (has_zero_points(p)) zero = (double)zero_points[column];
     row_scales[column] = (1 + (float)(random_bits() % 1024) / 1024) / 32;
+    if (gives_sums(p)) row_scales[column] = 1;
     for (size_t k = 0; k < p->k; ++k) {
       double *value = values + column * p->k + k;
       if (layout->scales == 0) {
@@ -272,7 +282,7 @@ static tw_rhs_source source_of(const problem *p) {
   source.data = weights;
   source.data_bytes = sizeof weights;
   source.stride = (p->k * layout->data_bits + 7) / 8;
-  source.bias = is_static(p) ? (const void *)code_bias : (const void *)bias;
+  source.bias = takes_codes(p) ? (const void *)code_bias : (const void *)bias;
   source.bias_count = N;
   if (is_static(p)) {
     source.lhs_zero_point = LHS_ZERO;

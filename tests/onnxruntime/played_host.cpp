@@ -210,7 +210,7 @@ Status* output_of_kernel(KernelContext* context, size_t index, const int64_t* ex
   if (index != 0) return new Status{"no such output"};
   Value& output = context->output;
   output.shape.extents.assign(extents, extents + count);
-  const size_t bytes = output.shape.type == f32 ? sizeof(float) : 1;
+  const size_t bytes = output.shape.type == f32 || output.shape.type == i32 ? sizeof(float) : 1;
   output.bytes.assign(product_of(output.shape.extents) * bytes, 0xff);
   *out = &output;
   return nullptr;

@@ -42,7 +42,8 @@ std::string workload() {
   for (const std::string& family : families()) {
     const bool blocks = std::regex_search(family, std::regex("[ck](16|32)p$"));
     text += "  - {name: " + family.substr(17) + ", family: " + family +
-            ", n: 70, k: " + (blocks ? "512" : "131") + "}\n";
+            ", n: 70, k: " + (blocks ? "512" : "131") +
+            (family.ends_with("qsi2c32p") ? ", block: 64}\n" : "}\n");
   }
   const std::string one = ", family: matmul_clamp_f32_qsi8d32p_";
   return text + "  - {name: bf16" + one + "qsi4c32p, n: 33, k: 128, block: 64, scales: bf16}\n" +
