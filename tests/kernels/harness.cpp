@@ -287,7 +287,9 @@ std::string check(const tw_kernel& kernel, const Packers& packers, const Case& t
   }
   const bool gives_sums = kernel.dst == TW_S32;
   if (gives_sums) {
-    for (float& zero : problem.zeros) zero = std::round(zero);
+    // Whole numbers, as contracts want them.
+    for (float& zero : problem.zeros)
+      zero = std::fmax(-128.0F, std::fmin(std::round(zero), 127.0F));
   }
   std::optional<StaticMatmul> codes;
   if (kernel.dst == TW_S8 || gives_sums) codes = as_static(problem, test);
