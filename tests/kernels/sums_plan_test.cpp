@@ -150,6 +150,11 @@ TEST(SumsPlan, SaysWhatWouldBeLegal) {
   EXPECT_EQ(error_of_sums([](SumsCall& /*call*/) {}), "");
   EXPECT_EQ(error_of_sums([](SumsCall& call) { call.matmul.k = 33026; }),
             "tw_plan_create: matmul.k is 33026; integer sums are exact up to 33025");
+  EXPECT_EQ(error_of_sums([](SumsCall& call) {
+              call.matmul.family = "matmul_i32_qai8dxp_qsi4cxp";
+              call.matmul.k = 131072;
+            }),
+            "tw_plan_create: matmul.k is 131072; integer sums are exact up to 131071");
   EXPECT_EQ(error_of_sums([](SumsCall& call) { call.matmul.dst_type = TW_F32; }),
             "tw_plan_create: matmul.dst_type is f32; matmul_i32_qai8dxp_qai8cxp has outputs of: "
             "s32");
