@@ -1,9 +1,9 @@
 #include "lower/across.h"
 
+#include "lower/tile.h"
+
 namespace tw {
 namespace {
-
-constexpr int64_t segment_lanes = 4;
 
 Value join(Builder& b, OpCode combine, Value x, Value y) {
   return b.op(combine, {x, y}, {}, "across", Role::operand);

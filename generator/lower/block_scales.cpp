@@ -21,8 +21,8 @@ std::vector<Value> vectors_of(const Tile1& t, const std::vector<Value>& rhs, Fie
 
 }  // namespace
 
-Steps load_steps(const Tile1& t, const std::vector<Value>& rhs) {
-  Steps steps{block_columns(t, rhs, FieldKind::scale_steps), {}};
+BlockSteps load_steps(const Tile1& t, const std::vector<Value>& rhs) {
+  BlockSteps steps{block_columns(t, rhs, FieldKind::scale_steps), {}};
   if (field_index(*t.rhs.layout, FieldKind::minimum_steps) >= 0) {
     steps.minimums = block_columns(t, rhs, FieldKind::minimum_steps);
   }
@@ -30,7 +30,7 @@ Steps load_steps(const Tile1& t, const std::vector<Value>& rhs) {
 }
 
 std::vector<Value> scales_of_block(const Tile1& t, const std::vector<Value>& rhs,
-                                   const Steps& steps, Columns columns) {
+                                   const BlockSteps& steps, Columns columns) {
   std::vector<Value> scales = vectors_of(t, rhs, FieldKind::scales, columns);
   const auto first = static_cast<size_t>(columns.first);
   for (size_t j = 0; j < scales.size() && !steps.scales.empty(); ++j) {
@@ -47,7 +47,7 @@ std::vector<Value> scales_of_block(const Tile1& t, const std::vector<Value>& rhs
 }
 
 std::vector<Value> negated_minimums(const Tile1& t, const std::vector<Value>& rhs,
-                                    const Steps& steps, Columns columns) {
+                                    const BlockSteps& steps, Columns columns) {
   std::vector<Value> all = vectors_of(t, rhs, FieldKind::minimums, columns);
   const bool are_floats = steps.minimums.empty();
   const Value zero = are_floats ? t.b.op(OpCode::zero, {}, {}, "zero", Role::operand) : no_value;

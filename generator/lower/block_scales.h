@@ -7,7 +7,7 @@
 namespace tw {
 
 /// What scales and minimums of a super-block's blocks are multiplied by, for all columns; none.
-struct Steps {
+struct BlockSteps {
   std::vector<Value> scales, minimums;
 };
 
@@ -20,12 +20,12 @@ inline Columns all_columns(const Tile1& t) {
 }
 
 /// From cursors at a super-block's first block, before which they stand.
-Steps load_steps(const Tile1& t, const std::vector<Value>& rhs);
+BlockSteps load_steps(const Tile1& t, const std::vector<Value>& rhs);
 /// The block's scales; `rhs`: as for column_scale().
 std::vector<Value> scales_of_block(const Tile1& t, const std::vector<Value>& rhs,
-                                   const Steps& steps, Columns columns);
+                                   const BlockSteps& steps, Columns columns);
 /// Minus the block's minimums, which those of super-blocks are kept as.
 std::vector<Value> negated_minimums(const Tile1& t, const std::vector<Value>& rhs,
-                                    const Steps& steps, Columns columns);
+                                    const BlockSteps& steps, Columns columns);
 
 }  // namespace tw

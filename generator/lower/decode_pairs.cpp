@@ -135,7 +135,7 @@ class CodePairs {
   Value beyond_, steps_beyond_;
   int lowest_;  ///< the code of 0, less what it is taken for
   Value table_ = no_value, low_byte_ = no_value;
-  Steps steps_;
+  BlockSteps steps_;
   std::vector<Value> scales_, bases_;  ///< bases: none, where a code of 0 is worth 0
 };
 

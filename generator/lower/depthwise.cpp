@@ -15,7 +15,7 @@
 namespace tw {
 namespace {
 
-void check_tile(const Variant& v) {
+void check_depthwise_tile(const Variant& v) {
   if (v.tile.m.is_fixed() && ratio(v.tile.n, v.rhs.panel) >= 1) return;
   throw std::invalid_argument(
       fmt::format("tile {}x{} does not fit depthwise convolutions on {}: any number of pixels by "
@@ -341,7 +341,7 @@ Program lower_depthwise(const Variant& variant) {
     check_lines(variant);
     return lower_depthwise_lines(variant);
   }
-  check_tile(variant);
+  check_depthwise_tile(variant);
   return DepthwiseWriter(variant).write();
 }
 

@@ -9,7 +9,7 @@
 namespace tw {
 namespace {
 
-constexpr int64_t operand_k = 4;
+constexpr int64_t pair_k = 4;
 
 class PairDot : public Multiplier {
  public:
@@ -18,7 +18,7 @@ class PairDot : public Multiplier {
         vectors_(ratio(v.tile.n, v.isa->vector_bytes.divided(4))),
         decoder_(v) {}
 
-  [[nodiscard]] int64_t group() const override { return decoder_.operands() * operand_k; }
+  [[nodiscard]] int64_t group() const override { return decoder_.operands() * pair_k; }
 
   void prepare(const Tile1& t) override {
     decoder_.prepare(t);

@@ -149,8 +149,8 @@ std::vector<Value> times_factors(const Tile1& t, Multiplier& multiplier,
 
 /// From cursors at a super-block's first block, before which they stand. Those of minimums times
 /// what the multiplier wants.
-Steps load_steps(const Tile1& t, Multiplier& multiplier, const std::vector<Value>& rhs) {
-  Steps steps = load_steps(t, rhs);
+BlockSteps load_steps(const Tile1& t, Multiplier& multiplier, const std::vector<Value>& rhs) {
+  BlockSteps steps = load_steps(t, rhs);
   const bool raw = !steps.minimums.empty() && has_raw_blocks(t.v);
   if (raw) steps.minimums = times_factors(t, multiplier, steps.minimums);
   return steps;
@@ -189,7 +189,7 @@ std::vector<Value> start_block(const Tile1& t, Multiplier& multiplier,
 /// multiplier wants.
 std::vector<Value> negated_middles(const Tile1& t, Multiplier& multiplier,
                                    const std::vector<Value>& rhs, const std::vector<Value>& scales,
-                                   const Steps& steps) {
+                                   const BlockSteps& steps) {
   const int code = code_of_zero(contract_of(t.v), *t.v.family.rhs);
   if (code == 0) return negated_minimums(t, rhs, steps, all_columns(t));
   const bool are_plain = steps.minimums.empty() && !has_raw_blocks(t.v);
@@ -211,7 +211,8 @@ std::vector<Value> negated_middles(const Tile1& t, Multiplier& multiplier,
 /// scaled by columns first. Arguments as of add_block().
 std::vector<Value> add_block_above_minimums(const Tile1& t, Multiplier& multiplier,
                                             const KState& at, const std::vector<Value>& sums,
-                                            const std::vector<Value>& acc, const Steps& steps) {
+                                            const std::vector<Value>& acc,
+                                            const BlockSteps& steps) {
   const Columns all = all_columns(t);
   const std::vector<Value> scales = scales_of_block(t, at.rhs, steps, all);
   const std::vector<Value> columns = multiplier.column_scales(t, scales);
@@ -292,7 +293,7 @@ void times_lanes(const Tile1& t, const std::vector<Place>& rows, std::vector<Val
 /// wants it; `sums`: cursors of start_block(); `steps`: none without super-blocks.
 std::vector<Value> add_block(const Tile1& t, Multiplier& multiplier, const KState& at,
                              const std::vector<Value>& sums, const std::vector<Value>& acc,
-                             const Steps& steps) {
+                             const BlockSteps& steps) {
   if (field_index(*t.rhs.layout, FieldKind::minimums) >= 0) {
     return add_block_above_minimums(t, multiplier, at, sums, acc, steps);
   }
@@ -360,7 +361,7 @@ class BlockAdder {
   }
 
   /// Of constant length, which one iteration of the hot loop takes.
-  KState short_blocks(Value count, const KState& state, const Steps& steps) {
+  KState short_blocks(Value count, const KState& state, const BlockSteps& steps) {
     const int64_t groups = t_.v.rhs.block / multiplier_.group();
     std::vector<Value> acc;
     return k_loop(t_, {count, t_.v.rhs.block, groups, true}, state,
@@ -391,7 +392,8 @@ class BlockAdder {
     const int64_t blocks = t_.v.rhs.super_block / t_.v.rhs.block;
     return block_loop(t_, count_super_blocks(t_), state, [&](KState& block) {
       for (Value& cursor : block.rhs) cursor = t_.b.add(cursor, steps_bytes(t_.v.rhs));
-      const Steps steps = load_steps(t_, multiplier_, moved_beyond(t_, block.rhs, steps_beyond_));
+      const BlockSteps steps =
+          load_steps(t_, multiplier_, moved_beyond(t_, block.rhs, steps_beyond_));
       KState end = short_blocks(t_.b.constant(blocks), block, steps);
       block.lhs = std::move(end.lhs);
       block.rhs = std::move(end.rhs);
@@ -400,7 +402,7 @@ class BlockAdder {
   }
 
   std::vector<Value> scaled(KState at, const std::vector<Value>& sums,
-                            const std::vector<Value>& acc, const Steps& steps) {
+                            const std::vector<Value>& acc, const BlockSteps& steps) {
     at.rhs = moved_beyond(t_, std::move(at.rhs), beyond_);
     at.lhs = moved_beyond(t_, std::move(at.lhs), rows_beyond_);
     return add_block(t_, multiplier_, at, sums, acc, steps);

@@ -335,8 +335,8 @@ class BlockTiles {
   Value beyond_, steps_beyond_;
   bool scaled_rows_;  ///< of every block
   bool has_offsets_, has_minimums_, has_zeros_;
-  int middle_;   ///< code, which is worth 0; 0: codes have signs, or minimums
-  Steps steps_;  ///< of the super-block at hand
+  int middle_;        ///< code, which is worth 0; 0: codes have signs, or minimums
+  BlockSteps steps_;  ///< of the super-block at hand
   int64_t groups_ = 0;
   Value existing_ = no_value;  ///< rows
   Value all_ = no_value;

@@ -16,7 +16,7 @@ int64_t step_k(const Layout& layout) {
   return is_apart(layout) ? 2 * layout.order.distance : group_k(layout);
 }
 
-std::optional<Relayout> way_of(const Layout& layout, const Source& source, const Isa& isa) {
+std::optional<Relayout> columns_way(const Layout& layout, const Source& source, const Isa& isa) {
   return find_relayout(layout, source, isa, isa.vector_bytes.fixed);
 }
 
@@ -163,7 +163,7 @@ class ColumnsPacker {
       : b_(b),
         layout_(layout),
         flip_(flip_bits(b, layout, source)),
-        way_(way_of(layout, source, b.isa()).value()),
+        way_(columns_way(layout, source, b.isa()).value()),
         masks_(relayout_masks(b, way_)) {
     if (!is_float(layout.element)) weights_.emplace(b, layout);
   }
@@ -357,7 +357,7 @@ class RunPacker {
 bool can_pack_kxn(const Layout& layout, const Source& source, const Isa& isa) {
   const bool codes = is_plain_panel(layout) && CodeSums::possible(layout, isa);
   const bool floats = is_float(layout.element) && layout.panel.is_fixed();
-  return (floats || (codes && isa.has(OpCode::xor_))) && way_of(layout, source, isa) &&
+  return (floats || (codes && isa.has(OpCode::xor_))) && columns_way(layout, source, isa) &&
          layout.panel.fixed % vector_columns(layout, isa) == 0;
 }
 

@@ -31,9 +31,9 @@ Value kept_sum(Builder& b, Value sum) {
   return plus(b, {product(b, {sum, factor}), base}, "kept");
 }
 
-class RowsPacker {
+class LhsRowsPacker {
  public:
-  RowsPacker(Builder& b, const Layout& layout, ElementType from)
+  LhsRowsPacker(Builder& b, const Layout& layout, ElementType from)
       : b_(b),
         layout_(layout),
         from_(from),
@@ -273,7 +273,7 @@ Program lower_quantizing_packer(const std::string& name, const Layout& layout, E
 }
 
 void lower_pack_lhs_rows(Builder& b, const Layout& layout, ElementType from) {
-  const RowsPacker packer(b, layout, from);
+  const LhsRowsPacker packer(b, layout, from);
   for_panels(b, layout, [&](const Panel& panel) { packer.pack(panel); });
 }
 

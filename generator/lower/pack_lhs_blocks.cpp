@@ -10,8 +10,8 @@ namespace tw {
 namespace {
 
 constexpr int64_t longest_step = 32;
-constexpr int64_t at_once = 32;    // blocks whose parameters are found together
-constexpr int64_t plain_step = 4;  // values that ISAs without vectors take
+constexpr int64_t blocks_at_once = 32;  // blocks whose parameters are found together
+constexpr int64_t plain_step = 4;       // values that ISAs without vectors take
 
 /// Values that most weights' blocks have, or all that share this packer where those are shorter.
 int64_t usual_block(const Layout& layout) {
@@ -28,10 +28,10 @@ Number given(Builder& b, std::optional<int64_t> known, ArgField field) {
   return {known ? b.constant(*known) : b.arg(field), known};
 }
 
-class BlocksPacker {
+class LhsBlocksPacker {
  public:
   /// `usual`: of usual_block() values, and of as many copies as the layout says.
-  BlocksPacker(Builder& b, const Layout& layout, ElementType from, bool usual, Value memory)
+  LhsBlocksPacker(Builder& b, const Layout& layout, ElementType from, bool usual, Value memory)
       : b_(b),
         layout_(layout),
         from_(from),
@@ -47,7 +47,7 @@ class BlocksPacker {
     codes_ = b.add(memory, scratch.codes, "codes");
     tail_ = b.add(memory, scratch.tail, "tail");
     largest_ = b.add(memory, scratch.largest, "largest");
-    how_ = {b.add(memory, scratch.how, "how"), Parameters::stride(b.isa(), at_once)};
+    how_ = {b.add(memory, scratch.how, "how"), Parameters::stride(b.isa(), blocks_at_once)};
     lanes_ = b.add(memory, scratch.lanes, "lanes");
     panel_ = length(b, layout.panel);
     blocks_ = b.op(OpCode::idiv, {b.arg(ArgField::pack_k), block_.value}, {}, "blocks");
@@ -77,8 +77,8 @@ class BlocksPacker {
     Scratch(const Isa& isa, const Layout& layout)
         : codes(parts.add(longest_step * code_bytes(layout))),
           tail(parts.add(4 * range_step(isa))),
-          largest(parts.add(Parameters::stride(isa, at_once))),
-          how(parts.add(Parameters::stride(isa, at_once) *
+          largest(parts.add(Parameters::stride(isa, blocks_at_once))),
+          how(parts.add(Parameters::stride(isa, blocks_at_once) *
                         static_cast<int64_t>(QuantizeParameter::count))),
           lanes(parts.add(isa.vector_bytes.fixed)) {}
   };
@@ -134,12 +134,12 @@ class BlocksPacker {
     }
     std::vector<Value> inits = {floats, to, blocks_};
     if (is_apart()) inits.push_back(apart);
-    b_.stepped_loop("blocks", blocks_, at_once, inits, [&](const std::vector<Value>& now) {
-      const Value count = smaller(b_, {now[2], b_.constant(at_once)}, "count");
+    b_.stepped_loop("blocks", blocks_, blocks_at_once, inits, [&](const std::vector<Value>& now) {
+      const Value count = smaller(b_, {now[2], b_.constant(blocks_at_once)}, "count");
       find_parameters(now[0], count);
       const std::vector<Value> done =
           put_blocks(r, now[0], now[1], is_apart() ? now[3] : no_value, count);
-      std::vector<Value> next = {done[0], done[1], less(b_, {now[2], b_.constant(at_once)})};
+      std::vector<Value> next = {done[0], done[1], less(b_, {now[2], b_.constant(blocks_at_once)})};
       if (is_apart()) next.push_back(done[3]);
       return next;
     });
@@ -159,7 +159,7 @@ class BlocksPacker {
     return b_.add(at, step * bits(from_) / 8, "x");
   }
 
-  /// Of `count` blocks, at most at_once.
+  /// Of `count` blocks, at most blocks_at_once.
   void find_parameters(Value floats, Value count) const {
     const Value magnitude = splat32(b_, 0x7fffffffU, "magnitude");
     const Value infinity = splat32(b_, 0x7f800000U, "infinity");
@@ -331,7 +331,7 @@ class BlocksPacker {
 }  // namespace
 
 void lower_pack_lhs_blocks(Builder& b, const Layout& layout, ElementType from) {
-  const Value memory = b.scratch(BlocksPacker::Scratch(b.isa(), layout).parts.bytes());
+  const Value memory = b.scratch(LhsBlocksPacker::Scratch(b.isa(), layout).parts.bytes());
   const auto differs = [&](ArgField field, int64_t usual) {
     return b.op(OpCode::isub, {b.arg(field), b.constant(usual)});
   };
@@ -342,7 +342,7 @@ void lower_pack_lhs_blocks(Builder& b, const Layout& layout, ElementType from) {
   const Value copies = choose(b, {sums, one, scales}, "unusual_copies");
   const Value unusual = choose(b, {block, one, copies}, "unusual");
   const auto pack = [&](bool usual) {
-    const BlocksPacker packer(b, layout, from, usual, memory);
+    const LhsBlocksPacker packer(b, layout, from, usual, memory);
     for_panels(b, layout, [&](const Panel& panel) { packer.pack(panel); });
   };
   b.branch(

@@ -11,7 +11,7 @@ namespace {
 
 /// The way from rows of k values, of the layout's type; whole vectors are loaded where a tile of
 /// them has room.
-std::optional<Relayout> way_of(const Layout& layout, const Source& source, const Isa& isa) {
+std::optional<Relayout> rows_way(const Layout& layout, const Source& source, const Isa& isa) {
   const bool codes = is_plain_panel(layout) && CodeSums::possible(layout, isa);
   if (!is_float(layout.element) && (!codes || !isa.has(OpCode::xor_))) return std::nullopt;
   const Source& rows = converts(source, layout) ? rows_of(layout.element) : source;
@@ -29,7 +29,7 @@ class RowsPacker {
       : b_(b),
         layout_(layout),
         flip_(flip_bits(b, layout, source)),
-        way_(way_of(layout, source, b.isa()).value()),
+        way_(rows_way(layout, source, b.isa()).value()),
         masks_(relayout_masks(b, way_)) {
     if (flip_ != no_value) weights_.emplace(b, layout);
   }
@@ -224,7 +224,7 @@ class PanelPacker {
 }  // namespace
 
 bool can_pack_nxk(const Layout& layout, const Source& source, const Isa& isa) {
-  return way_of(layout, source, isa).has_value();
+  return rows_way(layout, source, isa).has_value();
 }
 
 void lower_pack_nxk(Builder& b, const Layout& layout, const Source& source) {

@@ -50,13 +50,13 @@ Value digit(const Given& given, const Axis& axis, bool is_coarsest, Value coordi
   return is_coarsest ? steps : remainder(given, steps, axis.extent);
 }
 
-Place place(const Given& given, const Path& path, Dim dim, Value coordinate) {
+Reach place(const Given& given, const Path& path, Dim dim, Value coordinate) {
   Builder& b = given.b;
   Length coarsest = 0;
   for (const Axis& axis : path.axes) {
     if (axis.dim == dim && axis.step.at({3, 3}) > coarsest.at({3, 3})) coarsest = axis.step;
   }
-  Place place;
+  Reach place;
   const auto add = [&](Value more) {
     place.bytes = place.bytes == no_value ? more : plus(b, {place.bytes, more});
   };
@@ -80,9 +80,9 @@ Place place(const Given& given, const Path& path, Dim dim, Value coordinate) {
   return place;
 }
 
-Place moved(const Given& given, Value start, const Path& path, Value n, Value k, const char* name) {
+Reach moved(const Given& given, Value start, const Path& path, Value n, Value k, const char* name) {
   Builder& b = given.b;
-  Place at = place(given, path, Dim::n, n);
+  Reach at = place(given, path, Dim::n, n);
   const Length base = path.base.divided(8);
   const Value first = base.is_fixed() ? b.add(start, base) : plus(b, {start, given.length(base)});
   at.bytes = at.bytes == no_value ? first : plus(b, {first, at.bytes});
@@ -91,8 +91,8 @@ Place moved(const Given& given, Value start, const Path& path, Value n, Value k,
   return at;
 }
 
-Place at_k(const Given& given, const Place& row, const Path& path, Value k) {
-  Place at = place(given, path, Dim::k, k);
+Reach at_k(const Given& given, const Reach& row, const Path& path, Value k) {
+  Reach at = place(given, path, Dim::k, k);
   at.bytes = at.bytes == no_value ? row.bytes : plus(given.b, {row.bytes, at.bytes});
   if (at.code == no_value) at.code = row.code;
   return at;

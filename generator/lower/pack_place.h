@@ -24,7 +24,7 @@ Path path_below(Path path, int64_t end);
 Path path_far(Path path);
 
 /// What one coordinate adds to an address.
-struct Place {
+struct Reach {
   Value bytes = no_value;  ///< none: 0
   Value code = no_value;   ///< number in its byte, of the low one 0; none: not said
 };
@@ -43,12 +43,12 @@ Value remainder(const Given& given, Value x, Length of);
 /// coordinate / step % extent; the coarsest digit goes as far as the coordinate does.
 Value digit(const Given& given, const Axis& axis, bool is_coarsest, Value coordinate);
 
-Place place(const Given& given, const Path& path, Dim dim, Value coordinate);
+Reach place(const Given& given, const Path& path, Dim dim, Value coordinate);
 
 /// Where a row's or column's values from `k` on are, whose operand, or block, begins at `start`.
-Place moved(const Given& given, Value start, const Path& path, Value n, Value k, const char* name);
+Reach moved(const Given& given, Value start, const Path& path, Value n, Value k, const char* name);
 
 /// From where that says, a value of k.
-Place at_k(const Given& given, const Place& row, const Path& path, Value k);
+Reach at_k(const Given& given, const Reach& row, const Path& path, Value k);
 
 }  // namespace tw

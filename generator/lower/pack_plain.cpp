@@ -19,7 +19,7 @@ namespace {
 /// A row of a panel, where its first values are.
 struct Row {
   Value number, column;  ///< in the panel, in the operand
-  Place from, to;
+  Reach from, to;
   Value scale = no_value, minimum = no_value;  ///< of its codes, where they become floats
 };
 
@@ -255,7 +255,7 @@ class PlainPacker {
   }
 
   [[nodiscard]] int64_t half() const { return codes_.half(); }
-  [[nodiscard]] Value read(const Place& row, Value k) const {
+  [[nodiscard]] Value read(const Reach& row, Value k) const {
     return codes_.load(at_k(given_, row, near_from_, k));
   }
 
@@ -266,13 +266,13 @@ class PlainPacker {
   }
 
   /// One by one from `first` on.
-  void move_values(const Place& from, const Place& to_row, Value first, Value count,
+  void move_values(const Reach& from, const Reach& to_row, Value first, Value count,
                    Value& sum) const {
     std::vector<Value> inits = {first};
     if (sum != no_value) inits.push_back(sum);
     const auto results = b_.loop("value", count, inits, [&](const std::vector<Value>& now) {
       const Value value = read(from, now[0]);
-      const Place to = at_k(given_, to_row, near_to_, now[0]);
+      const Reach to = at_k(given_, to_row, near_to_, now[0]);
       if (to.code != no_value) {
         add_code(to, value);
       } else if (is_float(layout_.element)) {
@@ -288,7 +288,7 @@ class PlainPacker {
   }
 
   /// To what stands for code 0.
-  void add_code(const Place& to, Value code) const {
+  void add_code(const Reach& to, Value code) const {
     const int64_t count = byte_codes(layout_);
     const auto more = [&](int64_t number) {
       const bool high = number + 1 == count;
@@ -306,7 +306,7 @@ class PlainPacker {
 
   /// All codes of a byte at once, of all whole groups of bytes that are neighbors. Returns how many
   /// values those are.
-  [[nodiscard]] Value move_bytes(const Place& from, const Place& to, Value count,
+  [[nodiscard]] Value move_bytes(const Reach& from, const Reach& to, Value count,
                                  Value& sum) const {
     const int64_t distance = to_.axes.back().step.fixed;
     const int64_t together = byte_codes(layout_);

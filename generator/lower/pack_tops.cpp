@@ -7,7 +7,7 @@ namespace {
 
 constexpr int64_t run_bytes = 16;
 
-std::optional<Relayout> way_of(const Layout& layout, const Source& source, const Isa& isa) {
+std::optional<Relayout> tops_way(const Layout& layout, const Source& source, const Isa& isa) {
   return find_relayout(layout, source, isa, run_bytes, FieldKind::tops);
 }
 
@@ -31,7 +31,7 @@ Value power(Builder& b, Value number, int64_t bits, int64_t count) {
 
 bool can_move_tops(const Layout& layout, const Source& source, const Isa& isa, int64_t k) {
   if (top_bits(layout) == 0) return true;
-  const auto way = way_of(layout, source, isa);
+  const auto way = tops_way(layout, source, isa);
   return way && isa.lanes32() % (way->tile.n + 1) == 0 && way->tile.k < k;
 }
 
@@ -39,7 +39,7 @@ TopsPacker::TopsPacker(Builder& b, const Layout& layout, const Source& source)
     : b_(b),
       layout_(layout),
       source_(source.axes),
-      way_(way_of(layout, source, b.isa()).value()),
+      way_(tops_way(layout, source, b.isa()).value()),
       masks_(relayout_masks(b, way_)) {}
 
 void TopsPacker::pack(Value from, Value stride, Value to, int64_t k) const {
@@ -88,7 +88,7 @@ void put_tops(const Given& given, const Layout& layout, const Source& source, Va
            const Value first = plus(b, {whole, remainder(given, now[0], kr)}, "k");
            Value byte = no_value;
            for (int64_t i = 0; i < groups; ++i) {
-             const Place at = place(given, in_source, Dim::k, b.add(first, i * kr, "k"));
+             const Reach at = place(given, in_source, Dim::k, b.add(first, i * kr, "k"));
              const Value address = at.bytes == no_value ? from : plus(b, {from, at.bytes});
              const Value given_byte = b.op(OpCode::load_scalar, {address}, {.bits = 8}, "tops");
              // Moved up to where the highest one is, and down.
@@ -100,7 +100,7 @@ void put_tops(const Given& given, const Layout& layout, const Source& source, Va
              const Value moved = i == 0 ? top : b.op(OpCode::ishl, {top}, {.imm = bits * i});
              byte = byte == no_value ? moved : plus(b, {byte, moved}, "byte");
            }
-           const Place at = place(given, in_panel, Dim::k, first);
+           const Reach at = place(given, in_panel, Dim::k, first);
            const Value address = at.bytes == no_value ? to : plus(b, {to, at.bytes});
            if (among != no_value) {
              const Value old = b.op(OpCode::load_scalar, {address}, {.bits = 8}, "old");

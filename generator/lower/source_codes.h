@@ -51,7 +51,7 @@ class SourceCodes {
   }
 
   /// A value; a code as an unsigned number, which is half() more.
-  [[nodiscard]] Value load(const Place& from) const {
+  [[nodiscard]] Value load(const Reach& from) const {
     const int64_t bits = std::max<int64_t>(width(), 8);
     const Value byte =
         b_.op(OpCode::load_scalar, {from.bytes}, {.bits = static_cast<int>(bits)}, "value");

@@ -70,8 +70,8 @@ Part blocks(int64_t length, const std::vector<Part::Member>& members) {
 }
 
 /// Values one after the other.
-FieldAxes dense(FieldKind kind, ElementType type, const std::vector<Axis>& slowest_first,
-                int offset = 0) {
+FieldAxes sequence(FieldKind kind, ElementType type, const std::vector<Axis>& slowest_first,
+                   int offset = 0) {
   FieldAxes data{kind, type, 0, slowest_first, offset, {}};
   Length stride = bits(type);
   for (auto axis = data.axes.rbegin(); axis != data.axes.rend(); ++axis) {
@@ -81,7 +81,7 @@ FieldAxes dense(FieldKind kind, ElementType type, const std::vector<Axis>& slowe
   return data;
 }
 FieldAxes codes(ElementType type, const std::vector<Axis>& slowest_first, int offset = 0) {
-  return dense(FieldKind::data, type, slowest_first, offset);
+  return sequence(FieldKind::data, type, slowest_first, offset);
 }
 
 /// Six bits for each of eight blocks of 32, four of them here and two there, so many bits from
@@ -141,7 +141,7 @@ const std::vector<Source>& sources() {
     list.push_back({"q4_k", behind_steps({far_nibbles})});
     // Codes of five bits: tops of 32 values follow each other, or are as far apart as the nibbles.
     const auto tops = [](ElementType type, const std::vector<Axis>& slowest_first) {
-      return dense(FieldKind::tops, type, slowest_first);
+      return sequence(FieldKind::tops, type, slowest_first);
     };
     const FieldAxes bit_by_bit = tops(ElementType::i1, {{Dim::k, 32}});
     list.push_back({"q5_0", rows(Dim::n, blocks(32, {f16_scale, bit_by_bit, nibbles}))});
@@ -157,7 +157,7 @@ const std::vector<Source>& sources() {
                      {codes(ElementType::i4,
                             {{Dim::k, 2, 128}, {Dim::k, 2, 32}, {Dim::k, 32}, {Dim::k, 2, 64}}, 8),
                       tops(ElementType::i2, {{Dim::k, 2, 128}, {Dim::k, 32}, {Dim::k, 4, 32}}),
-                      dense(FieldKind::scales, ElementType::i8, {{Dim::k, 16, 16}}),
+                      sequence(FieldKind::scales, ElementType::i8, {{Dim::k, 16, 16}}),
                       f16_step(FieldKind::scale_steps)}))});
     // Codes that stand for values of a table.
     const CodeTable* iq4 = find_format("qnl4c32")->table;
@@ -166,8 +166,9 @@ const std::vector<Source>& sources() {
     const FieldAxes e8m0_scale{FieldKind::scales, ElementType::e8m0, 0, {}, 0, {}};
     list.push_back({"mxfp4", rows(Dim::n, blocks(32, {e8m0_scale, nibbles})), false, e2m1});
     // Six bits for each of eight blocks, less 32: two here, four there.
-    const FieldAxes scale_tops = dense(FieldKind::scale_tops, ElementType::i2, {{Dim::k, 8, 32}});
-    const FieldAxes scales = dense(FieldKind::scales, ElementType::i4, {{Dim::k, 8, 32}}, 32);
+    const FieldAxes scale_tops =
+        sequence(FieldKind::scale_tops, ElementType::i2, {{Dim::k, 8, 32}});
+    const FieldAxes scales = sequence(FieldKind::scales, ElementType::i4, {{Dim::k, 8, 32}}, 32);
     const FieldAxes nibbles_of_blocks =
         codes(ElementType::i4, {{Dim::k, 8, 32}, {Dim::k, 16}, {Dim::k, 2, 16}}, 8);
     list.push_back({"iq4_xs",
@@ -188,7 +189,7 @@ const std::vector<Source>& sources() {
     const FieldAxes scale_nibbles{
         FieldKind::scales, ElementType::i4, 0, {{Dim::k, 2, 128, 4}, {Dim::k, 8, 16, 8}}, 32, {}};
     const FieldAxes scale_quarters =
-        dense(FieldKind::scale_tops, ElementType::i2, {{Dim::k, 4, 16}, {Dim::k, 4, 64}});
+        sequence(FieldKind::scale_tops, ElementType::i2, {{Dim::k, 4, 16}, {Dim::k, 4, 64}});
     list.push_back(
         {"q3_k", rows(Dim::n, blocks(256, {tops(ElementType::i1, {{Dim::k, 32}, {Dim::k, 8, 32}}),
                                            quarters, scale_nibbles, scale_quarters,
