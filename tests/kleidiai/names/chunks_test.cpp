@@ -14,12 +14,6 @@
 namespace tw::test::chunks_test {
 namespace {
 
-constexpr int cases = 60;
-
-size_t up_to(size_t most, std::mt19937& random) {
-  return 1 + random() % most;
-}
-
 bool has(const std::string& name, const char* part) {
   return name.find(part) != std::string::npos;
 }

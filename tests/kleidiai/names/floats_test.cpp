@@ -11,8 +11,6 @@
 namespace tw::test::floats_test {
 namespace {
 
-constexpr int cases = 60;
-
 class KleidiaiFloatPackers : public testing::TestWithParam<Both<FloatPacker>> {};
 
 /// Theirs leave a few biases beyond the last column as they were.

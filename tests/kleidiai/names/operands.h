@@ -9,8 +9,12 @@
 
 #include "kleidiai/names/libraries.h"
 #include "reference/quantize_reference.h"
+#include "support/environment.h"
 
 namespace tw::test {
+
+/// Random problems of each function; of packers and rows of floats several times as many.
+inline const int cases = is_long() ? 60 : 20;
 
 inline size_t up_to(size_t most, std::mt19937& random) {
   return 1 + random() % most;

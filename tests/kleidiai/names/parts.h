@@ -12,7 +12,6 @@
 
 namespace tw::test {
 
-constexpr int cases = 60;
 constexpr uint8_t unwritten = 0xa5;
 
 /// Of the families with blocks as many values as a caller may have: whole blocks.
