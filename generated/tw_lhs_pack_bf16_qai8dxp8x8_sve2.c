@@ -9,7 +9,7 @@
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (7445f915bd9c4918)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (b690cc773364599c)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (5033c0c4a7c47c43)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (df88735c398255e3)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -4,13 +4,13 @@
 // packs the lhs from s8: neon_i8mm
 // into lhs i8 m4 kr8 k%32 [data|zeros:i32|scales:f32] (2f13d002b4d15c7b)
 //          | 32 x k bits of codes | 4 i32 x zeros | 4 f32 x scales |
-// into lhs i8 m4 kr8 k%32 [data|sums:i32*-1|zeros:i32|scales:f32] (6aec59210c3a8147)
-//          | 32 x k bits of codes | 4 i32 x sums | 4 i32 x zeros | 4 f32 x scales |
 // into lhs i8 m4 kr8 k%32 [data|sums:i32*1|zeros:i32|scales:f32] (101bac94f97bf564)
 //          | 32 x k bits of codes | 4 i32 x sums | 4 i32 x zeros | 4 f32 x scales |
+// into lhs i8 m4 kr8 k%32 [data|sums:i32*-1|zeros:i32|scales:f32] (6aec59210c3a8147)
+//          | 32 x k bits of codes | 4 i32 x sums | 4 i32 x zeros | 4 f32 x scales |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (5033c0c4a7c47c43)
-// from   specs/matmul_i32_qai8dxp_qai8cxp.yaml (e0527b41786089c0)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (df88735c398255e3)
+// from   specs/matmul_i32_qai8dxp_qai8cxp.yaml (512bc9ddb0e5b0b0)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

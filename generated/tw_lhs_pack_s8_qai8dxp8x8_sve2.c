@@ -4,13 +4,13 @@
 // packs the lhs from s8: sve2
 // into lhs i8 m8 kr8 k%32 [data|zeros:i32|scales:f32] (4d449c63c754e41f)
 //          | 64 x k bits of codes | 8 i32 x zeros | 8 f32 x scales |
-// into lhs i8 m8 kr8 k%32 [data|sums:i32*-1|zeros:i32|scales:f32] (08766b5cef10e41b)
-//          | 64 x k bits of codes | 8 i32 x sums | 8 i32 x zeros | 8 f32 x scales |
 // into lhs i8 m8 kr8 k%32 [data|sums:i32*1|zeros:i32|scales:f32] (d1dc5bc6a75e0b38)
 //          | 64 x k bits of codes | 8 i32 x sums | 8 i32 x zeros | 8 f32 x scales |
+// into lhs i8 m8 kr8 k%32 [data|sums:i32*-1|zeros:i32|scales:f32] (08766b5cef10e41b)
+//          | 64 x k bits of codes | 8 i32 x sums | 8 i32 x zeros | 8 f32 x scales |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (5033c0c4a7c47c43)
-// from   specs/matmul_i32_qai8dxp_qai8cxp.yaml (e0527b41786089c0)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (df88735c398255e3)
+// from   specs/matmul_i32_qai8dxp_qai8cxp.yaml (512bc9ddb0e5b0b0)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -10,6 +10,7 @@
 // from   specs/decode_bf16_qmx4c32p.yaml (523df3e4749bc3df)
 // from   specs/decode_bf16_qsi4c32p.yaml (76f08198cca20f9d)
 // from   specs/decode_f32_qai4c32p.yaml (c884c3fda4f5c2ca)
+// from   specs/decode_s8_qsi4cxp.yaml (7d954d0bce337932)
 // from   specs/dwconv_clamp_f16_f16_f16p.yaml (278eb08137b859e9)
 // from   specs/dwconv_clamp_f32_f32_f32p.yaml (621c961982fbe19b)
 // from   specs/dwconv_clamp_qai8_qai8_qsi8cxp.yaml (5fcbf1992df3ae36)
@@ -27,7 +28,7 @@
 // from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (7445f915bd9c4918)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (a1e72ea30316159d)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (b690cc773364599c)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (5033c0c4a7c47c43)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (df88735c398255e3)
 // from   specs/matmul_clamp_f32_qai8dxp_qsu2cxp.yaml (003110b0239400bb)
 // from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (0054ba9b4231c552)
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (5c6252820589efde)
@@ -44,7 +45,7 @@
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (84839f7391c9ae27)
 // from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (66bcae7f7682eaf7)
 // from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (441c2082d6075f57)
-// from   specs/matmul_i32_qai8dxp_qai8cxp.yaml (e0527b41786089c0)
+// from   specs/matmul_i32_qai8dxp_qai8cxp.yaml (512bc9ddb0e5b0b0)
 // again  tilewright generate
 
 #ifndef TILEWRIGHT_GENERATED_H
@@ -149,6 +150,9 @@ void tw_decode_f32_qai8c32p8x4_1x24_neon_fma_blocks_u32_near_asm(const tw_args *
 void tw_decode_f32_qai8c32p8x4_1x24_neon_fma_blocks_bf16_u32_near_asm(const tw_args *args);
 void tw_decode_f32_qai8c32p8x4_1x24_neon_fma_blocks_f32_u32_near_asm(const tw_args *args);
 void tw_decode_f32_qai8c32p8x4_1x24_neon_fma_b16_f32_near_asm(const tw_args *args);
+void tw_decode_s8_qsi4cxp8x4_1x8_neon_dotprod_asm(const tw_args *args);
+void tw_decode_s8_qsi4cxp8x8_1x8_neon_i8mm_asm(const tw_args *args);
+void tw_decode_s8_qsi4cxp8vlx8_1x8vl_sve2_asm(const tw_args *args);
 void tw_dwconv_clamp_f16_f16_f16p1x1_3x3s1_4x1_scalar(const tw_args *args);
 void tw_dwconv_clamp_f16_f16_f16p1x1_3x3s2_4x1_scalar(const tw_args *args);
 void tw_dwconv_clamp_f16_f16_f16p1x1_5x5s1_4x1_scalar(const tw_args *args);
@@ -1007,6 +1011,10 @@ void tw_matmul_clamp_f32_qai8dxp4svlx4_qsi8cxp16svlx4_4svlx16svl_sme_kleidiai_as
 void tw_matmul_clamp_f32_qai8dxp4svlx4_qsi8cxp16svlx4_4svlx16svl_sme2_kleidiai_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16svlx4_1x64svl_sme2_dot_kleidiai_u64_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16svlx4_1x16svl_sme_dot_kleidiai_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp8x4_8x8_neon_dotprod_rows_of_qsi4cx_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp4x8_qsi8cxp8x8_8x8_neon_i8mm_rows_of_qsi4cx_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp8x8_qsi8cxp8x8_8x8_neon_i8mm_rows_of_qsi4cx_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp8x8_qsi8cxp8vlx8_8x8vl_sve2_rows_of_qsi4cx_asm(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp1x4_qsi8cxp4x4_1x16_neon_dotprod_kleidiai_a2_asm(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp1x8_qsi8cxp4x8_1x16_neon_dotprod_kleidiai_a2_asm(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp4x4_qsi8cxp4x4_4x8_neon_dotprod_kleidiai_asm(const tw_args *args);
@@ -1033,6 +1041,9 @@ void tw_matmul_clamp_f16_qai8dxp1x4_qsi8cxp8svlx4_1x64svl_sme2_dot_u64_asm(const
 void tw_matmul_clamp_f16_qai8dxp4svlx4_qsi8cxp16svlx4_4svlx16svl_sme_kleidiai_asm(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp4svlx4_qsi8cxp16svlx4_4svlx16svl_sme2_kleidiai_asm(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp1x4_qsi8cxp16svlx4_1x64svl_sme2_dot_kleidiai_u64_asm(const tw_args *args);
+void tw_matmul_clamp_f16_qai8dxp4x4_qsi8cxp8x4_4x8_neon_dotprod_rows_of_qsi4cx_asm(const tw_args *args);
+void tw_matmul_clamp_f16_qai8dxp8x8_qsi8cxp8x8_8x8_neon_i8mm_rows_of_qsi4cx_asm(const tw_args *args);
+void tw_matmul_clamp_f16_qai8dxp8x8_qsi8cxp8vlx8_8x8vl_sve2_rows_of_qsi4cx_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp1x4_qsi8cxp4x4_1x4_scalar(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp1x4_qsi8cxp16x4_1x16_avx2_near_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp1x4_qsi8cxp16x4_1x16_avx_vnni_near_asm(const tw_args *args);
@@ -1050,6 +1061,9 @@ void tw_matmul_clamp_bf16_qai8dxp8x8_qsi8cxp8vlx8_8x8vl_sve2_asm(const tw_args *
 void tw_matmul_clamp_bf16_qai8dxp8svlx4_qsi8cxp8svlx4_8svlx8svl_sme_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp8svlx4_qsi8cxp8svlx4_8svlx8svl_sme2_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp1x4_qsi8cxp8svlx4_1x64svl_sme2_dot_u64_asm(const tw_args *args);
+void tw_matmul_clamp_bf16_qai8dxp4x4_qsi8cxp8x4_4x8_neon_dotprod_rows_of_qsi4cx_asm(const tw_args *args);
+void tw_matmul_clamp_bf16_qai8dxp8x8_qsi8cxp8x8_8x8_neon_i8mm_rows_of_qsi4cx_asm(const tw_args *args);
+void tw_matmul_clamp_bf16_qai8dxp8x8_qsi8cxp8vlx8_8x8vl_sve2_rows_of_qsi4cx_asm(const tw_args *args);
 void tw_matmul_acc_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm(const tw_args *args);
 void tw_matmul_acc_clamp_f32_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm(const tw_args *args);
 void tw_matmul_acc_clamp_f32_qai8dxp32x64_qsi8cxp32x4_32x32_amx_int8_u64_far_asm(const tw_args *args);
@@ -1065,6 +1079,9 @@ void tw_matmul_acc_clamp_f32_qai8dxp1x4_qsi8cxp32x4_1x32_avx512_vnni_a4_near_asm
 void tw_matmul_acc_clamp_f32_qai8dxp1x4_qsi8cxp8x4_1x16_neon_dotprod_a2_asm(const tw_args *args);
 void tw_matmul_acc_clamp_f32_qai8dxp1x8_qsi8cxp8x8_1x16_neon_i8mm_dot_asm(const tw_args *args);
 void tw_matmul_acc_clamp_f32_qai8dxp1x8_qsi8cxp8vlx8_1x16vl_sve2_dot_asm(const tw_args *args);
+void tw_matmul_acc_clamp_f32_qai8dxp4x4_qsi8cxp8x4_4x8_neon_dotprod_rows_of_qsi4cx_asm(const tw_args *args);
+void tw_matmul_acc_clamp_f32_qai8dxp8x8_qsi8cxp8x8_8x8_neon_i8mm_rows_of_qsi4cx_asm(const tw_args *args);
+void tw_matmul_acc_clamp_f32_qai8dxp8x8_qsi8cxp8vlx8_8x8vl_sve2_rows_of_qsi4cx_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsu2cxp4x4_1x16_neon_dotprod_kleidiai_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsu2cxp4x4_1x16_neon_dotprod_kleidiai(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp4x4_qsu2cxp4x4_4x8_neon_dotprod_kleidiai_asm(const tw_args *args);
@@ -1891,6 +1908,9 @@ void tw_matmul_i32_qai8dxp8x8_qsi8cxp8vlx8_8x8vl_sve2_asm(const tw_args *args);
 void tw_matmul_i32_qai8dxp8svlx4_qsi8cxp8svlx4_8svlx8svl_sme_asm(const tw_args *args);
 void tw_matmul_i32_qai8dxp8svlx4_qsi8cxp8svlx4_8svlx8svl_sme2_asm(const tw_args *args);
 void tw_matmul_i32_qai8dxp1x4_qsi8cxp8svlx4_1x64svl_sme2_dot_u64_asm(const tw_args *args);
+void tw_matmul_i32_qai8dxp4x4_qsi8cxp8x4_8x8_neon_dotprod_rows_of_qsi4cx_asm(const tw_args *args);
+void tw_matmul_i32_qai8dxp8x8_qsi8cxp8x8_8x8_neon_i8mm_rows_of_qsi4cx_asm(const tw_args *args);
+void tw_matmul_i32_qai8dxp8x8_qsi8cxp8vlx8_8x8vl_sve2_rows_of_qsi4cx_asm(const tw_args *args);
 void tw_matmul_i32_qai8dxp1x4_qsi4cxp4x4_1x4_scalar(const tw_args *args);
 void tw_matmul_i32_qai8dxp1x4_qsi4cxp16x4_1x16_avx2_near_asm(const tw_args *args);
 void tw_matmul_i32_qai8dxp1x4_qsi4cxp16x4_1x16_avx_vnni_near_asm(const tw_args *args);

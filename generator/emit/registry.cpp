@@ -191,6 +191,7 @@ std::string print_kernel(const KernelEntry& kernel, const Names& names) {
       "        .accumulate = {},\n"
       "        .symbol = \"{}\",\n"
       "        .decoded_panel = {},\n"
+      "        .decoded = {},\n"
       "    }},\n",
       kernel.name, v.family.name, v.isa->name, kernel.printer, name(v.technique), kernel.spec,
       names.run(kernel.guard, kernel.symbol), feature_mask(v.isa->features), names.layout(v.lhs),
@@ -198,7 +199,9 @@ std::string print_kernel(const KernelEntry& kernel, const Names& names) {
       v.knobs.unroll_k, v.knobs.accumulators, kernel.vector_registers, kernel.macs_per_cycle,
       kernel.content_hash, kernel.spills, kernel.core, kernel.in_order ? 1 : 0,
       v.tile.m.vl + v.tile.m.svl, type_name(v.family.dst), v.family.accumulate ? 1 : 0,
-      kernel.symbol, decoded_panel(v).fixed);
+      kernel.symbol, decoded_panel(v).fixed,
+      decoded_codes(v.family) != nullptr ? fmt::format("&layout_{}", names.layout(v.decoded))
+                                         : "NULL");
 }
 
 std::string print_depthwise(const KernelEntry& kernel, const Names& names) {
@@ -378,6 +381,7 @@ std::vector<const Layout*> layouts_of(const Registry& registry) {
   for (const KernelEntry& kernel : registry.kernels) {
     add(kernel.variant->lhs);
     add(kernel.variant->rhs);
+    if (decoded_codes(kernel.variant->family) != nullptr) add(kernel.variant->decoded);
   }
   for (const PackerEntry& packer : registry.packers) add(*packer.layout);
   return found;

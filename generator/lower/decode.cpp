@@ -1,7 +1,9 @@
 // Packed weights as panels of f32, for products of so many rows that making them once pays:
 //   dst[panel][k][column] = w, as technique `fma` makes it
 // or as pairs of bf16 (decode_pairs.cpp). Tiles are those panels, of one or more of packed ones. A
-// panel begins dst_stride bytes behind the one before, and has nothing behind its values.
+// panel begins dst_stride bytes behind the one before, and has nothing behind its values. Or
+// panels of codes of 4 bits as panels of int8 (decode_codes.cpp), a tile each, with their columns'
+// scales, sums and bias.
 #include <fmt/format.h>
 
 #include <stdexcept>
@@ -62,6 +64,7 @@ bool makes_pairs(const Variant& v) {
 }
 
 void check_panels(const Variant& v) {
+  if (v.family.dst == ElementType::i8) return check_codes(v);
   const bool pairs = makes_pairs(v);
   if ((v.rhs.block == 0 && !pairs) || !v.rhs.panel.is_fixed()) {
     throw std::invalid_argument(
@@ -99,6 +102,7 @@ Value written_bytes(Builder& b, const Variant& v) {
 
 Length decoded_panel(const Variant& v) {
   if (v.family.operation != Operation::decode) return Length{0};
+  if (v.family.dst == ElementType::i8) return v.rhs.panel;
   return makes_pairs(v) ? v.isa->vector_bytes.divided(4) * pair_vectors : v.tile.n;
 }
 
@@ -107,25 +111,32 @@ Program lower_decode(const Variant& v) {
   Builder b(v.code_name(), *v.isa);
   const Value k = b.arg(ArgField::k);
   const int64_t panels = ratio(v.tile.n, v.rhs.panel);
+  const bool codes = v.family.dst == ElementType::i8;
   const auto tile = [&](const std::vector<Value>& at) {
     const Value n_left = at[0], rhs = at[1], to = at[2];
     const Value stride = b.arg(ArgField::rhs_stride);
     Tile1 t{b, v, {}, {}};
-    t.padded = k;
+    t.padded = codes ? b.op(OpCode::iand_imm, {b.add(k, v.rhs.k_multiple - 1)},
+                            {.imm = -v.rhs.k_multiple}, "padded")
+                     : k;
     t.lhs.layout = &v.lhs;
     t.rhs = {&v.rhs, clamped_pointers(b, rhs, stride, n_left, v.rhs.panel, panels, "rhs"), no_value,
              ratio(v.rhs.panel, t.lanes())};
     if (has_long_blocks(v.rhs)) {
       t.blocks = b.op(OpCode::idiv, {k, b.arg(ArgField::block)}, {}, "blocks");
     }
-    if (v.family.dst == ElementType::bf16) {
+    if (codes) {
+      decode_to_codes(t, to);
+    } else if (v.family.dst == ElementType::bf16) {
       decode_to_pairs(t, to);
     } else {
       PanelWriter writer(v, to);
       multiply_blocks(t, writer);
     }
     const Value step = panels == 1 ? stride : b.op(OpCode::imul, {stride, b.constant(panels)});
-    return std::vector<Value>{b.op(OpCode::isub_sat, {n_left, b.constant(v.tile.n.fixed)}),
+    const Value columns = v.tile.n.is_fixed() ? b.constant(v.tile.n.fixed)
+                                              : b.op(OpCode::length, {}, {.offset = v.tile.n});
+    return std::vector<Value>{b.op(OpCode::isub_sat, {n_left, columns}),
                               b.op(OpCode::iadd, {rhs, step}),
                               b.op(OpCode::iadd, {to, written_bytes(b, v)})};
   };

@@ -18,6 +18,8 @@ Program lower_depthwise_lines(const Variant& variant);
 Program lower_attention(const Variant& variant);
 /// Of a family that makes floats of packed codes.
 Program lower_decode(const Variant& variant);
+/// Throws std::invalid_argument where such panels are not decoded to codes of 8 bits.
+void check_codes(const Variant& variant);
 /// Of what a decoder writes, in columns; 0: it is another kernel.
 Length decoded_panel(const Variant& variant);
 

@@ -19,6 +19,9 @@ Value worth_table(const Tile1& t, const std::array<uint8_t, 16>& worths);
 inline constexpr int64_t pair_vectors = 2;
 /// A tile's weights as panels of pairs of bf16, from `to` on. decode_pairs.cpp
 void decode_to_pairs(const Tile1& t, Value to);
+/// A tile's panel of codes of 4 bits, `t.padded` values of k, as one of int8 with all its fields,
+/// from `to` on. decode_codes.cpp
+void decode_to_codes(const Tile1& t, Value to);
 
 /// A vector of weights of one k as f32. Where they are codes, a lane holds several bytes of its
 /// column: one code goes to the top of the lane, and back with its sign; or to the bottom, and a

@@ -118,6 +118,17 @@ const Format* as_bytes(const Format& format) {
   return nullptr;
 }
 
+const Format* with_wide_codes(const Format& format) {
+  const bool plain = format.element == ElementType::i4 && format.table == nullptr &&
+                     format.scales == Granularity::channel;
+  for (const Format& other : formats()) {
+    const bool alike = other.element == ElementType::i8 && other.scales == format.scales &&
+                       other.has_zero_point == format.has_zero_point;
+    if (plain && alike) return &other;
+  }
+  return nullptr;
+}
+
 int unsigned_offset(const CodeTable& table) {
   int offset = 1;
   while (offset < -*std::min_element(table.values.begin(), table.values.end())) offset *= 2;

@@ -53,6 +53,8 @@ bool takes_table(const Format& format);
 int code_bits(const Format& format);
 /// That whose codes are those of `format` as whole bytes; null: there is none.
 const Format* as_bytes(const Format& format);
+/// That whose codes have 8 bits and mean the same beside a column's scale; null: there is none.
+const Format* with_wide_codes(const Format& format);
 /// Whether columns have the sum over blocks of scale * (sum of the block's codes) beside them.
 bool keeps_block_sums(const Format& format);
 /// The code from which sums count: of codes around zero what zero is stored as, half of all there

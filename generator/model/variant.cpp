@@ -46,12 +46,17 @@ std::string family_name(const Family& family) {
                        family.rhs->name);
   }
   if (family.operation == Operation::decode) {
-    return fmt::format("decode_{}_{}p", output_name(family.dst), family.rhs->name);
+    return fmt::format("decode_{}_{}p", source_name(family.dst), family.rhs->name);
   }
   const bool depthwise = family.operation == Operation::depthwise;
   const bool packed = !depthwise && is_packed(*family.lhs, family.sums);
   return fmt::format("{}_{}{}_{}p", operation_name(family.dst, family.accumulate, family.operation),
                      family.lhs->name, packed ? "p" : "", family.rhs->name);
+}
+
+const Format* decoded_codes(const Family& family) {
+  const bool codes = family.operation == Operation::decode && family.dst == ElementType::i8;
+  return codes ? with_wide_codes(*family.rhs) : nullptr;
 }
 
 std::string_view name(LayoutStyle style) {
@@ -118,7 +123,7 @@ std::string text_of(const Variant& v, const std::string& blocks) {
   const Family& family = v.family;
   std::string lhs(family.lhs->name);
   if (family.operation == Operation::decode) {  // which has none
-    lhs = output_name(family.dst);
+    lhs = source_name(family.dst);
   } else if (!is_unpacked(v.lhs)) {
     lhs += fmt::format("p{}x{}", to_string(v.lhs.panel), v.lhs.order.kr);
   }
@@ -132,6 +137,7 @@ std::string text_of(const Variant& v, const std::string& blocks) {
   const Technique usual = usual_for_all ? v.isa->usual_technique : Technique::fma;
   if (v.technique != usual) text += fmt::format("_{}", name(v.technique));
   if (v.style != LayoutStyle::own) text += fmt::format("_{}", name(v.style));
+  if (v.rows_of != nullptr) text += fmt::format("_rows_of_{}", v.rows_of->name);
   text += bias_suffix(v.rhs);
   text += blocks;
   const Knobs& knobs = v.knobs;

@@ -52,6 +52,8 @@ struct Family {
   std::vector<ElementType> lhs_from;    ///< packers to generate
   std::vector<std::string> rhs_from;    ///< "nxk", "kxn"
 };
+/// Of what a family of decoders writes where that is codes; null: floats, or it has none.
+const Format* decoded_codes(const Family& family);
 /// "matmul_clamp_f32_qai8dxp_qsi4cxp", by what else the family says.
 std::string family_name(const Family& family);
 
@@ -73,6 +75,8 @@ struct Variant {
   LayoutStyle style = LayoutStyle::own;
   Layout lhs;
   Layout rhs;
+  Layout decoded;                   ///< of a decoder to codes: what it writes
+  const Format* rows_of = nullptr;  ///< the weights whose rows these are; null: the family's own
   Tile tile;
   Knobs knobs;
   Technique technique = Technique::dot;

@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <tuple>
 
+#include "lower/lower.h"
 #include "model/attention.h"
 #include "model/depthwise.h"
 #include "pipeline/kernel_names.h"
@@ -61,6 +62,17 @@ std::string reason_of(const std::function<void()>& layouts) {
   }
 }
 
+/// Of codes that become wider ones, in the layouts of a technique.
+void check_wide_codes(const Family& family, Technique technique, const Isa& isa) {
+  Variant v;
+  v.family = family;
+  v.isa = &isa;
+  v.rhs = choose_layouts(*family.lhs, *family.rhs, technique, isa, {}).rhs;
+  v.decoded = choose_layouts(*family.lhs, *decoded_codes(family), technique, isa, {}).rhs;
+  v.tile = {1, v.rhs.panel};
+  check_codes(v);
+}
+
 /// Why specs have no kernels of this family there: from what choosing layouts says of it.
 std::string reason(const Family& family, const Isa& isa) {
   if (family.operation == Operation::depthwise) {
@@ -82,7 +94,9 @@ std::string reason(const Family& family, const Isa& isa) {
       continue;
     }
     try {
-      check_output(*family.lhs, family.dst, family.accumulate, isa);
+      decoded_codes(family) != nullptr
+          ? check_wide_codes(family, technique, isa)
+          : check_output(*family.lhs, family.dst, family.accumulate, isa);
       return fmt::format("technique {} may do it; no spec asks for that", name(technique));
     } catch (const std::invalid_argument& error) {
       of_technique = error.what();

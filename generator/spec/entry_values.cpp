@@ -86,6 +86,11 @@ ElementType read_output(const YamlNode& node) {
       output_name);
 }
 
+ElementType read_decoded(const YamlNode& node) {
+  return read_type(node, "dst", {ElementType::bf16, ElementType::f32, ElementType::i8},
+                   source_name);
+}
+
 ElementType read_source(const YamlNode& node, bool codes) {
   std::vector<ElementType> types = {ElementType::f16, ElementType::bf16, ElementType::f32};
   if (codes) types.push_back(ElementType::i8);

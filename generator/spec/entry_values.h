@@ -21,6 +21,8 @@ ElementType read_bias(const YamlNode& node);
 ElementType read_source(const YamlNode& node, bool codes);
 /// One of these, or qai8, which is i8.
 ElementType read_output(const YamlNode& node);
+/// What decoders make: f32, bf16; or s8, which is i8.
+ElementType read_decoded(const YamlNode& node);
 
 /// Whose packed operands.
 LayoutStyle read_layout(const YamlNode& node);

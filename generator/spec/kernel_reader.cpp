@@ -295,6 +295,37 @@ Family read_codes(const YamlNode& entry, const Family& family) {
   codes->fail(fmt::format("codes of {} are not packed as bytes", family.rhs->name));
 }
 
+/// That family's packed operands, beside which other weights are to be in the same panels.
+LayoutPair layouts_of_others(const Family& family, const Format& weights, Technique technique,
+                             const YamlNode& technique_node, const Isa& isa, const Shape& shape) {
+  Family others = family;
+  others.rhs = &weights;
+  return layouts_of(others, technique, technique_node, isa, shape);
+}
+
+/// `rows_of:` other weights, whose rows this kernel reads, too: they may keep sums that it needs
+/// not. Sets the variant's.
+void read_rows_of(const YamlNode& entry, const YamlNode& technique_node, const Shape& shape,
+                  Variant& variant) {
+  const YamlNode* node = entry.find("rows_of");
+  if (node == nullptr) return;
+  const Format* weights = find_format(node->text());
+  std::vector<std::string> names;
+  for (const Format& known : formats()) names.emplace_back(known.name);
+  if (weights == nullptr) node->fail(unknown_text("format", node->text(), names));
+  Layout rows = layouts_of_others(variant.family, *weights, variant.technique, technique_node,
+                                  *variant.isa, shape)
+                    .lhs;
+  Layout without_sums = rows;
+  std::erase_if(without_sums.fields, [](const Field& f) { return f.kind == FieldKind::sums; });
+  if (!(without_sums == variant.lhs) || rows == variant.lhs) {
+    node->fail(fmt::format("rows of {} are not those of {} with sums beside them; leave it out",
+                           weights->name, variant.family.rhs->name));
+  }
+  variant.lhs = std::move(rows);
+  variant.rows_of = weights;
+}
+
 /// `dst:` what outputs are, `accumulate:` whether they are added to what dst holds; a family each;
 /// left out: as the spec says.
 std::vector<Family> read_outputs(const YamlNode& entry, const Family& family,
@@ -303,6 +334,7 @@ std::vector<Family> read_outputs(const YamlNode& entry, const Family& family,
   const auto add = [&](ElementType dst, const YamlNode* type, bool accumulate,
                        const YamlNode* sum) {
     const auto check = [&](bool adds, const YamlNode* cause) {
+      if (family.operation == Operation::decode && dst == ElementType::i8) return;  // no outputs
       try {
         check_output(*family.lhs, dst, adds, isa);
       } catch (const std::invalid_argument& error) {
@@ -382,7 +414,7 @@ void read_spills(const YamlNode& entry, Variant& variant) {
 void read_kernel(const YamlNode& entry, const Family& family, IsaLibrary& isas,
                  std::vector<Variant>& variants) {
   entry.expect_keys({"isa", "technique", "weights", "dst", "accumulate", "layout", "codes",
-                     "blocks", "panels", "tile", "knobs", "print", "spills"});
+                     "blocks", "panels", "rows_of", "tile", "knobs", "print", "spills"});
   const YamlNode& technique_node = entry.at("technique");
   const Technique technique = read_technique(technique_node);
   const std::vector<Shape> shapes = read_shapes(entry);
@@ -413,6 +445,13 @@ void read_kernel(const YamlNode& entry, const Family& family, IsaLibrary& isas,
         variant.tile_where = entry.at("tile").where();
         for (const Family& each : families) {
           variant.family = each;
+          const Format* wide = decoded_codes(each);
+          if (wide != nullptr) {
+            variant.decoded =
+                layouts_of_others(each, *wide, technique, technique_node, isa, shape).rhs;
+          }
+          variant.lhs = layouts.lhs;
+          read_rows_of(entry, technique_node, shape, variant);
           variants.push_back(variant);
         }
         if (variants.size() > most_variants) fail_with_too_many(entry);

@@ -95,7 +95,7 @@ Family read_family(const YamlNode& root, const YamlNode& name_node, const YamlNo
         as_they_are ? std::vector{family.lhs->element} : read_activations(lhs.at("from"), family);
   }
   if (packs_weights) family.rhs_from = read_weights(root, *family.rhs);
-  family.dst = read_output(root.at("dst"));
+  family.dst = decodes ? read_decoded(root.at("dst")) : read_output(root.at("dst"));
   if (const YamlNode* node = root.find("accumulate")) family.accumulate = node->boolean();
   if (const YamlNode* node = root.find("sums")) read_sums_of(*node, family);
 

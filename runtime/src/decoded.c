@@ -5,7 +5,8 @@
  * are.
  *
  * Kernels of the plan's own family read codes, and many rows are decoded where that is faster; or
- * they are of floats alone, and the plan's layout is the decoder's. */
+ * they are of floats alone, and the plan's layout is the decoder's. Codes that become wider codes:
+ * decoded_codes.c. */
 #include <math.h>
 
 #include "internal.h"
@@ -97,6 +98,7 @@ void tw_choose_decoding(tw_plan* plan, const tw_matmul* matmul, double segment_c
   tw_decoding* decoding = &plan->decoding;
   memset(decoding, 0, sizeof *decoding);
   const tw_layout* rhs = plan->rhs;
+  if (rhs->block == 0) tw_choose_codes(plan, matmul, segment_cycles);
   if (matmul->kernel != NULL || matmul->accumulate || plan->taps != 0 || !plan->lhs_unpacked ||
       plan->dst_type != TW_F32 || rhs->block == 0) {
     return;
@@ -180,6 +182,7 @@ bool tw_decode_always(tw_plan* plan, const tw_kernel* decoder, const tw_matmul* 
 /* Weights come from memory while they are decoded, not while they are multiplied; decoding waits
  * for them (measured on Zen 5: f16 takes both times, one after the other). */
 double tw_decoded_cycles(const tw_plan* plan, size_t m) {
+  if (tw_decodes_codes(plan)) return tw_codes_cycles(plan, m);
   const tw_decoding* decoding = &plan->decoding;
   const double values = (double)plan->n * (double)plan->k;
   const double decode = values / decoding->decoder->macs_per_cycle;
@@ -212,14 +215,21 @@ tw_status tw_plan_decoder(const tw_plan* plan, size_t m, const tw_kernel** decod
   return TW_OK;
 }
 
-size_t tw_decoded_rows(const tw_plan* plan) {
+void* tw_aligned_scratch(void* scratch) {
+  const size_t beyond = (uintptr_t)scratch % TW_SCRATCH_ALIGNMENT;
+  return (char*)scratch + (beyond == 0 ? 0 : TW_SCRATCH_ALIGNMENT - beyond);
+}
+
+size_t tw_decoded_rows(const tw_plan* plan, const tw_rows* rows) {
+  if (tw_decodes_codes(plan)) return tw_cached_rows(plan, rows);
   const size_t value = tw_type_bytes(plan->decoding.decoder->dst);
-  const size_t rows = tw_l2_bytes(plan) / 2 / (k_block_of(plan) * value);
-  return rows > TW_MAX_TILE_M ? rows : TW_MAX_TILE_M;
+  const size_t most = tw_l2_bytes(plan) / 2 / (k_block_of(plan) * value);
+  return most > TW_MAX_TILE_M ? most : TW_MAX_TILE_M;
 }
 
 size_t tw_decoded_bytes(const tw_plan* plan, size_t m) {
   if (!tw_decodes(plan, m)) return 0;
+  if (tw_decodes_codes(plan)) return tw_codes_bytes(plan);
   return k_block_of(plan) * value_bytes(plan) + TW_SCRATCH_ALIGNMENT - 1;
 }
 
@@ -299,6 +309,10 @@ static void run_panel(panel_run* panel, const tw_segment* segments, size_t count
 /* Blocks of k go round all panels, so that the rows' values stay in the cache. */
 void tw_run_decoded(const tw_plan* plan, const tw_rows* rows, const tw_run_args* args,
                     const tw_corner* corner, const tw_part* part) {
+  if (tw_decodes_codes(plan)) {
+    tw_run_codes(plan, rows, args, corner, part);
+    return;
+  }
   /* Rows that are packed lie where the plan's own segments say. */
   tw_segment others[TW_MAX_SEGMENTS];
   const bool always = plan->decoding.always;
@@ -306,9 +320,8 @@ void tw_run_decoded(const tw_plan* plan, const tw_rows* rows, const tw_run_args*
   const size_t count =
       always ? rows->count : tw_split_rows(&plan->decoding.split, rows->m, TW_NO_CHOICE, others);
   const size_t block = k_block_of(plan);
-  const size_t beyond = (uintptr_t)args->scratch % TW_SCRATCH_ALIGNMENT;
-  void* values = (char*)args->scratch + (beyond == 0 ? 0 : TW_SCRATCH_ALIGNMENT - beyond);
-  panel_run panel = {.plan = plan, .run = args, .corner = corner, .part = part, .values = values};
+  panel_run panel = {.plan = plan, .run = args, .corner = corner, .part = part};
+  panel.values = tw_aligned_scratch(args->scratch);
   for (size_t k = 0; k < plan->k; k += block) {
     const size_t count_k = plan->k - k < block ? plan->k - k : block;
     for (panel.column = part->column_begin; panel.column < part->column_end;

@@ -249,11 +249,14 @@ void tw_add_choice(const tw_plan* plan, tw_split* split, const tw_choice* choice
 /* ---- decoded.c ---- */
 
 #define TW_SCRATCH_ALIGNMENT 64
-/* A panel becomes floats in the caller's scratch, and kernels of floats multiply by those. */
+/* A panel becomes floats in the caller's scratch, and kernels of floats multiply by those; or wider
+ * codes. */
 typedef struct tw_decoding {
   const tw_kernel* decoder; /* null: there is none, or no kernel reads what it writes */
   bool always;              /* there are no others, and the plan's split is this; else many rows */
-  tw_split split;           /* of these kernels; where others are, they read the caller's rows */
+  /* Of these kernels; where others are, they read the caller's rows. Of codes: choices that may
+   * take the place of those of the plan's split, number by number; no kernel: none may. */
+  tw_split split;
 } tw_decoding;
 
 /* ---- plan.c ---- */
@@ -397,13 +400,25 @@ tw_status tw_check_readable(const char* function, const tw_plan* plan);
 /* Whether it takes fewer cycles for m rows, decoding included. */
 bool tw_decodes(const tw_plan* plan, size_t m);
 double tw_decoded_cycles(const tw_plan* plan, size_t m);
-/* So many rows' values of a block of k stay in the cache. */
-size_t tw_decoded_rows(const tw_plan* plan);
+/* So many rows' values of a block of k (of codes: of all k) stay in the cache. */
+size_t tw_decoded_rows(const tw_plan* plan, const tw_rows* rows);
 /* Scratch of a thread, wherever that begins; 0 where m rows do not decode. */
 size_t tw_decoded_bytes(const tw_plan* plan, size_t m);
 /* As tw_run_part(), in args->scratch. */
 void tw_run_decoded(const tw_plan* plan, const tw_rows* rows, const tw_run_args* args,
                     const tw_corner* corner, const tw_part* part);
+/* Where a caller's scratch is aligned. */
+void* tw_aligned_scratch(void* scratch);
+
+/* ---- decoded_codes.c: the same of codes that become wider ones ---- */
+
+/* Whether the plan's decoder is one of those. */
+bool tw_decodes_codes(const tw_plan* plan);
+void tw_choose_codes(tw_plan* plan, const tw_matmul* matmul, double segment_cycles);
+double tw_codes_cycles(const tw_plan* plan, size_t m);
+size_t tw_codes_bytes(const tw_plan* plan);
+void tw_run_codes(const tw_plan* plan, const tw_rows* rows, const tw_run_args* args,
+                  const tw_corner* corner, const tw_part* part);
 
 /* ---- deep.c ---- */
 

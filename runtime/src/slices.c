@@ -114,7 +114,7 @@ size_t tw_cached_rows(const tw_plan* plan, const tw_rows* rows) {
 
 /* Of a slice; where weights are decoded more of them share that. */
 static size_t choose_row_block(const tw_plan* plan, const tw_rows* rows) {
-  return tw_decodes(plan, rows->m) ? tw_decoded_rows(plan) : tw_cached_rows(plan, rows);
+  return tw_decodes(plan, rows->m) ? tw_decoded_rows(plan, rows) : tw_cached_rows(plan, rows);
 }
 
 /* Where there are too few columns, rows give every thread a slice. */

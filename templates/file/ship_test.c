@@ -325,17 +325,82 @@ static void run_decoder(const tw_device *device, const tw_kernel *decoder, const
   tw_plan_destroy(plan);
 }
 
+static tw_plan *plan_of_weights(const tw_device *device, const tw_kernel *user, size_t k) {
+  tw_matmul matmul = {.size = sizeof matmul, .family = user->family, .n = N, .k = k};
+  matmul.rhs_layout = user->rhs->id;
+  matmul.dst_type = user->dst;
+  matmul.accumulate = user->accumulate;
+  tw_plan *plan = NULL;
+  check(tw_plan_create(device, &matmul, &plan));
+  return plan;
+}
+
+/* All columns become panels of codes of 8 bits, of which a plan for those tells what they are. */
+static void run_code_decoder(const tw_device *device, const tw_kernel *decoder,
+                             const tw_kernel *user, const tw_kernel *other) {
+  static int8_t codes[N * MOST_K];
+  static float scales[N];
+  problem p = {user, 130};
+  make_weights(&p);
+  tw_plan *plan = plan_of_weights(device, user, p.k);
+  tw_plan *wide = plan_of_weights(device, other, p.k);
+  void *rhs = pack_weights(&p, plan);
+  void *panels = allocate(tw_rhs_bytes(wide));
+  /* Panels of both have as many columns. */
+  const size_t panel = user->rhs->panel + user->rhs->panel_scalable * device->vector_bytes / 16;
+  const size_t count = (N + panel - 1) / panel;
+  const tw_args args = {.size = sizeof args,
+                        .n = N,
+                        .k = p.k,
+                        .rhs = rhs,
+                        .rhs_stride = tw_rhs_bytes(plan) / count,
+                        .dst = panels,
+                        .dst_stride = tw_rhs_bytes(wide) / count};
+  decoder->run(&args);
+  const tw_rhs_target target = {.size = sizeof target,
+                                .order = TW_NXK,
+                                .data = codes,
+                                .data_bytes = sizeof codes,
+                                .stride = p.k,
+                                .scales = scales,
+                                .scale_count = N};
+  check(tw_unpack_rhs(wide, panels, tw_rhs_bytes(wide), 0, N, &target));
+  size_t wrong = 0;
+  for (size_t i = 0; i < N * p.k; ++i) wrong += (float)codes[i] * scales[i / p.k] != values[i];
+  ++comparisons;
+  failures += wrong != 0;
+  if (wrong != 0) printf("WRONG %s: k %zu: %zu weights\n", decoder->name, p.k, wrong);
+  free(panels);
+  free(rhs);
+  tw_plan_destroy(wide);
+  tw_plan_destroy(plan);
+}
+
+/* The first row that reads that layout; count: none does. */
+static size_t reader_of(const tw_layout *layout, const tw_kernel **rows, size_t count) {
+  size_t user = 0;
+  while (user < count && (layout == NULL || rows[user]->rhs->id != layout->id)) ++user;
+  return user;
+}
+
 static void test_decoder(const tw_device *device, const tw_kernel *decoder, const tw_kernel **rows,
                          size_t count) {
-  size_t user = 0;
-  while (user < count && rows[user]->rhs->id != decoder->rhs->id) ++user;
+  const int to_codes = decoder->decoded != NULL;
+  const size_t user = reader_of(decoder->rhs, rows, count);
+  const size_t other = to_codes ? reader_of(decoder->decoded, rows, count) : user;
   const int runs = decoder->run != NULL && tw_kernel_supported(decoder, device);
+  const int needed = user < count && other < count;
   printf("%s %s\n", decoder->run == NULL ? "not built:"
                     : !runs              ? "not on this CPU:"
-                    : user == count      ? "not needed:"
+                    : !needed            ? "not needed:"
                                          : "runs ",
          decoder->name);
-  if (runs && user < count) run_decoder(device, decoder, rows[user]);
+  if (!runs || !needed) return;
+  if (to_codes) {
+    run_code_decoder(device, decoder, rows[user], rows[other]);
+  } else {
+    run_decoder(device, decoder, rows[user]);
+  }
 }
 
 /* depthwise.c, attention.c */

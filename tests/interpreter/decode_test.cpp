@@ -1,5 +1,5 @@
-// Random panels of codes in blocks as floats, or as pairs of bf16, interpreted after every stage of
-// compilation.
+// Random panels of codes in blocks as floats, or as pairs of bf16, and of int4 as int8, interpreted
+// after every stage of compilation.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -24,13 +24,22 @@ const std::filesystem::path templates = std::filesystem::path(TILEWRIGHT_SOURCE_
 
 std::optional<Variant> random_decoder(const Ground& ground, ElementType dst, Random& random) {
   std::optional<Variant> variant = random_variant(ground, random);
-  if (!variant || !variant->rhs.panel.is_fixed()) return std::nullopt;
+  const bool to_codes = dst == ElementType::i8;
+  if (!variant || (!to_codes && !variant->rhs.panel.is_fixed())) return std::nullopt;
   variant->family.operation = Operation::decode;
   variant->family.dst = dst;
   variant->family.accumulate = false;
   variant->family.name = family_name(variant->family);
   variant->tile = {1, variant->rhs.panel * random.of<int64_t>({1, 1, 2, 3})};
   variant->knobs.accumulators = 1;
+  if (!to_codes) return variant;
+  variant->tile.n = variant->rhs.panel;
+  variant->knobs.unroll_k = variant->rhs.k_multiple;
+  variant->decoded =
+      choose_layouts(
+          *variant->family.lhs, *decoded_codes(variant->family), ground.technique, *ground.isa,
+          {.lhs = variant->lhs.panel, .rhs = variant->rhs.panel, .kr = variant->rhs.order.kr})
+          .rhs;
   return variant;
 }
 
@@ -115,6 +124,46 @@ std::string run_and_compare(const Program& program, const Variant& variant, cons
   return "";
 }
 
+/// Panels of int8 have all bytes of those that are packed so from the start.
+std::string run_and_compare_codes(const Program& program, const Variant& variant,
+                                  const Codes& codes, VectorLength vl, uint64_t gap,
+                                  bool physical) {
+  const std::vector<uint8_t> right = pack(variant.decoded, codes, vl);
+  const auto depth = static_cast<int64_t>(codes.k);
+  const auto panel = static_cast<size_t>(panel_bytes(variant.decoded, depth).at(vl));
+  const size_t panels = right.size() / panel;
+  Memory memory;
+  Arguments arguments;
+  const auto set = [&](ArgField field, uint64_t value) {
+    arguments.field[static_cast<size_t>(field)] = value;
+  };
+  const uint64_t dst =
+      memory.add_unwritten("dst", panels == 0 ? 0 : panels * (panel + gap) - gap, 4);
+  set(ArgField::n, codes.n);
+  set(ArgField::k, codes.k);
+  set(ArgField::rhs, memory.add("rhs", pack(variant.rhs, codes, vl), false, 1));
+  set(ArgField::rhs_stride, static_cast<uint64_t>(panel_bytes(variant.rhs, depth).at(vl)));
+  set(ArgField::dst, dst);
+  set(ArgField::dst_stride, panel + gap);
+  set(ArgField::rhs_prefetch, 4096);
+  try {
+    run(program, arguments, memory, {.vl = vl, .physical = physical});
+  } catch (const Fault& fault) {
+    return std::string("fault: ") + fault.what();
+  }
+  const std::vector<bool>& written = memory.written(dst);
+  for (size_t at = 0; at < written.size(); ++at) {
+    const size_t byte = at % (panel + gap);
+    const std::string name = "byte " + std::to_string(byte) + " of panel " +
+                             std::to_string(at / (panel + gap)) + " of " + std::to_string(panel);
+    if (byte >= panel && written[at]) return name + " was written";
+    if (byte >= panel) continue;
+    if (!written[at]) return name + " was never written";
+    if (memory.bytes(dst)[at] != right[at / (panel + gap) * panel + byte]) return name + " differs";
+  }
+  return "";
+}
+
 /// How many variants of those grounds were made, each run after every stage.
 int run_all(const Isa& isa, ElementType dst, const std::function<Ground(Random&)>& ground_of) {
   const CoreModel core = read_core(templates, isa.default_core);
@@ -130,13 +179,19 @@ int run_all(const Isa& isa, ElementType dst, const std::function<Ground(Random&)
       continue;  // more registers than there are
     }
     ++made;
-    const Codes codes = random_codes(*variant, {}, random);
+    const VectorLength vl = {.vl = isa.vector_bytes.is_fixed() ? 1 : random.of<int64_t>({1, 2, 4})};
+    const Codes codes = random_codes(*variant, vl, random);
     const uint64_t gap = random.of<uint64_t>({0, 64});
     const std::string about = describe(*variant);
-    EXPECT_EQ(run_and_compare(compiled->lowered, *variant, codes, gap, false), "") << about;
-    EXPECT_EQ(run_and_compare(compiled->ordered, *variant, codes, gap, false), "") << about;
+    const auto compare = [&](const Program& program, bool physical) {
+      return dst == ElementType::i8
+                 ? run_and_compare_codes(program, *variant, codes, vl, gap, physical)
+                 : run_and_compare(program, *variant, codes, gap, physical);
+    };
+    EXPECT_EQ(compare(compiled->lowered, false), "") << about;
+    EXPECT_EQ(compare(compiled->ordered, false), "") << about;
     if (!compiled->allocated) continue;
-    EXPECT_EQ(run_and_compare(*compiled->allocated, *variant, codes, gap, true), "") << about;
+    EXPECT_EQ(compare(*compiled->allocated, true), "") << about;
   }
   return made;
 }
@@ -172,9 +227,71 @@ TEST_P(PairDecoders, MakePairsAtEveryStage) {
   EXPECT_GT(run_all(isa, ElementType::bf16, ground), 5);
 }
 
+class WideCodes : public testing::TestWithParam<std::string> {};
+
+TEST_P(WideCodes, AreThoseOfInt8AtEveryStage) {
+  IsaLibrary isas(templates);
+  const Isa& isa = isas.get(GetParam());
+  const Technique technique = isa.usual_technique;
+  const auto ground = [&](Random& /*random*/) {
+    return Ground{.isa = &isa, .technique = technique, .lhs = "qai8dx", .rhs = "qsi4cx"};
+  };
+  EXPECT_GT(run_all(isa, ElementType::i8, ground), 10);
+}
+
+INSTANTIATE_TEST_SUITE_P(, WideCodes, testing::Values("neon_dotprod", "neon_i8mm", "sve2"));
+
 INSTANTIATE_TEST_SUITE_P(, PairDecoders, testing::Values("avx_vnni", "avx512_vnni", "amx_bf16"));
 
 INSTANTIATE_TEST_SUITE_P(, Decoders, testing::Values("scalar", "avx2", "avx512_vnni", "neon"));
+
+TEST(DecodersRefuse, CodesThatDoNotLieAsInt8Does) {
+  IsaLibrary isas(templates);
+  const auto refusal = [&](const char* name, const char* rhs,
+                           const std::function<void(Variant&)>& change) -> std::string {
+    const Isa& isa = isas.get(name);
+    Variant variant;
+    variant.family.operation = Operation::decode;
+    variant.family.lhs = find_format("qai8dx");
+    variant.family.rhs = find_format(rhs);
+    variant.family.dst = ElementType::i8;
+    const auto layouts = [&](const Format& weights) {
+      return choose_layouts(*variant.family.lhs, weights, isa.usual_technique, isa, {});
+    };
+    variant.lhs = layouts(*variant.family.rhs).lhs;
+    variant.rhs = layouts(*variant.family.rhs).rhs;
+    variant.decoded = layouts(*find_format("qsi8cx")).rhs;
+    variant.technique = isa.usual_technique;
+    variant.isa = &isa;
+    variant.tile = {1, variant.rhs.panel};
+    change(variant);
+    try {
+      compile(variant, read_core(templates, isa.default_core));
+    } catch (const SpecError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const auto as_it_is = [](Variant& /*variant*/) {};
+  const char* const lie = "panels of int8 lie as they do";
+  EXPECT_EQ(refusal("neon_i8mm", "qsi4cx", as_it_is), "");
+  EXPECT_NE(refusal("avx2", "qsi4cx", as_it_is).find(lie), std::string::npos);
+  EXPECT_NE(refusal("neon_i8mm", "qsi8cx", as_it_is).find(lie), std::string::npos);
+  EXPECT_NE(refusal("neon_i8mm", "qsi4cx", [](Variant& v) { v.decoded.order.kr = 4; }).find(lie),
+            std::string::npos);
+  EXPECT_NE(
+      refusal("neon_i8mm", "qsi4cx", [](Variant& v) { v.decoded.fields.pop_back(); }).find(lie),
+      std::string::npos);
+  EXPECT_NE(refusal("neon_i8mm", "qsi4cx", [](Variant& v) { v.tile.n = v.tile.n * 2; })
+                .find("a panel, 1x"),
+            std::string::npos);
+  EXPECT_NE(refusal("neon_i8mm", "qsi4cx", [](Variant& v) { v.knobs.unroll_k = 64; })
+                .find("32 is, to which k is padded"),
+            std::string::npos);
+  EXPECT_NE(refusal("neon_i8mm", "qsi4cx", [](Variant& v) { v.knobs.prefetch = Prefetch::far; })
+                .find("near or none"),
+            std::string::npos);
+}
 
 TEST(DecodersRefuse, WhatIsNotAPanelOfBlocks) {
   IsaLibrary isas(templates);

@@ -135,6 +135,12 @@ std::vector<Ground> grounds(const Isa& isa) {
         if (possible(tiles)) all.push_back(tiles);
       }
     }
+    for (const Technique technique : {Technique::dot, Technique::mmla}) {
+      Ground rows{&isa, technique, "qai8dx", "qsi8cx"};
+      rows.rows_of = "qsi4cx";
+      const bool bytes = isa.architecture == "aarch64" && isa.file_of(Kind::tile) == nullptr;
+      if (bytes && possible(rows)) all.push_back(rows);
+    }
     add_sums(isa, all);
     return all;
   }

@@ -177,6 +177,14 @@ std::optional<Variant> random_variant(const Ground& ground, Random& random) {
   variant.style = ground.style;
   variant.lhs = chosen->lhs;
   variant.rhs = chosen->rhs;
+  if (ground.rows_of != nullptr) {
+    Ground others = ground;
+    others.rhs = ground.rows_of;
+    const std::optional<LayoutPair> theirs = layouts(others, panels);
+    if (!theirs) return std::nullopt;
+    variant.lhs = theirs->lhs;
+    variant.rows_of = find_format(ground.rows_of);
+  }
   variant.technique = ground.technique;
   variant.isa = ground.isa;
   variant.tile.m = unpacked(ground) ? Length(random.of<int64_t>({1, 1, 2, 3, 4, 6, 8}))

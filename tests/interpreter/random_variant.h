@@ -39,6 +39,7 @@ struct Ground {
   ElementType sums = ElementType::f32;    ///< of floats
   bool indirect = false;                  ///< pointers tell the rows
   bool gives_sums = false;                ///< integers; else any output that is possible
+  const char* rows_of = nullptr;          ///< other weights, with whose rows these are multiplied
 
   [[nodiscard]] bool blocks() const { return find_format(rhs)->scales == Granularity::block; }
 };

@@ -158,7 +158,8 @@ tw_kernel row(const char* name, const char* isa, tw_kernel_fn function, tw_featu
           "unknown", "",
           0,         0,
           TW_F32,    0,
-          name,      0};
+          name,      0,
+          nullptr};
 }
 
 tw_kernel block_row(const char* name, tw_kernel_fn function, const tw_layout& rhs) {
@@ -261,7 +262,8 @@ const tw_kernel tw_generated_kernels[] = {
      TW_F32,
      0,
      nullptr,
-     0},
+     0,
+     nullptr},
     in_order(row("i8mm_8x8_little", "neon_i8mm", run<12>, kI8mm, kLhs8, kRhs8Arm, 8, 8, 44)),
     in_order(row("i8mm_1x16_little", "neon_i8mm", run<13>, kI8mm, kLhs1, kRhs8Arm, 1, 16, 7)),
     {"f32_6x16", kOtherFamily,
@@ -276,7 +278,8 @@ const tw_kernel tw_generated_kernels[] = {
      "unknown",  "",
      0,          0,
      TW_F32,     0,
-     nullptr,    0},
+     nullptr,    0,
+     nullptr},
     block_row("blocks_half", note_kernel<15>, kRhsHalf),
     block_row("blocks_brain", note_kernel<16>, kRhsBrain),
     block_row("blocks_float", note_kernel<17>, kRhsFloat),

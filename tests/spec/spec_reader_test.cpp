@@ -155,8 +155,8 @@ TEST_F(SpecReader, RefusesASpecWithoutKernels) {
 TEST_F(SpecReader, RefusesWrongKeysAndTypes) {
   EXPECT_EQ(kernel_error("isa: wide, tecnique: dot"),
             "s.yaml:6:17: unknown key 'tecnique'; did you mean 'technique'? known keys: isa, "
-            "technique, weights, dst, accumulate, layout, codes, blocks, panels, tile, knobs, "
-            "print, spills");
+            "technique, weights, dst, accumulate, layout, codes, blocks, panels, rows_of, tile, "
+            "knobs, print, spills");
   EXPECT_EQ(kernel_error("isa: wide, isa: wide"), "s.yaml:6:17: duplicate key 'isa'; first at 6:6");
   EXPECT_EQ(kernel_error("isa: wide, technique: dot"),
             "s.yaml:6:5: key 'tile' is missing in 'kernels'");
@@ -198,6 +198,40 @@ TEST_F(SpecReader, TakesCodesAsBytes) {
   EXPECT_EQ(error(of("qsi6k16", "byte")),
             "s.yaml:6:40: unknown packing 'byte'; did you mean 'bytes'? known packings: bytes");
   EXPECT_EQ(error(of("qmi5k32", "bytes")), "s.yaml:6:40: codes of qmi5k32 are not packed as bytes");
+}
+
+TEST_F(SpecReader, TakesRowsOfOtherWeights) {
+  const auto of = [](const std::string& others) {
+    return "family: matmul_clamp_f32_qai8dxp_qsi8cxp\nlhs: {format: qai8dx, from: f32}\n"
+           "rhs: {format: qsi8cx, from: nxk}\ndst: f32\nkernels:\n"
+           "  - {isa: matrix, technique: mmla, rows_of: " +
+           others + ", tile: {m: 4, n: 8}}\n";
+  };
+  const std::vector<Variant> variants = read(of("qsi4cx"));
+  ASSERT_EQ(variants.size(), 1U);
+  EXPECT_EQ(canonical(variants[0].lhs),
+            "lhs i8 m2 kr8 k%32 [data|sums:i32*1|zeros:i32|scales:f32]");
+  EXPECT_NE(variants[0].name().find("_rows_of_qsi4cx"), std::string::npos);
+  EXPECT_EQ(
+      error(of("qsi4xc")).find("s.yaml:6:45: unknown format 'qsi4xc'; did you mean 'qsi4cx'?"), 0U);
+  EXPECT_EQ(
+      error(of("qsi8cx")),
+      "s.yaml:6:45: rows of qsi8cx are not those of qsi8cx with sums beside them; leave it out");
+}
+
+TEST_F(SpecReader, TakesDecodersToCodes) {
+  const auto of = [](const std::string& dst) {
+    return "family: decode_" + dst +
+           "_qsi4cxp\nlhs: {format: qai8dx}\nrhs: {format: qsi4cx}\ndst: " + dst +
+           "\nkernels:\n  - {isa: matrix, technique: mmla, tile: {m: 1, n: 4}}\n";
+  };
+  const std::vector<Variant> variants = read(of("s8"));
+  ASSERT_EQ(variants.size(), 1U);
+  EXPECT_EQ(canonical(variants[0].decoded),
+            "rhs i8 n4 kr8 k%32 [data|sums:i32*1|scales:f32|bias:f32]");
+  EXPECT_EQ(error(of("f16")),
+            "s.yaml:4:6: unknown dst 'f16'; did you mean 'bf16'? known dsts: bf16, "
+            "f32, s8");
 }
 
 TEST_F(SpecReader, RefusesUnknownNames) {

@@ -206,6 +206,8 @@ typedef struct tw_kernel {
   int accumulate;       /* 1: they are added to what dst holds; all rows of a family, or none */
   const char* symbol;   /* of `run`, and its file's name: rows of blocks of 64 and more share one */
   size_t decoded_panel; /* of a decoder: columns of a panel that it writes; else 0 */
+  /* Of a decoder of codes: the layout that it writes; else null. */
+  const tw_layout* decoded;
 } tw_kernel;
 
 /* A depthwise convolution computes m neighboring outputs of a line, n channels each, from k taps:
@@ -251,7 +253,10 @@ typedef struct tw_attention_kernel {
  * decoded_panel columns, of which tile_n are whole ones, from one to the next dst_stride bytes,
  * with nothing behind their values; whole panels are written. `dst` is their type; those of bf16
  * are in pairs of k, dst[panel][k / 2][column][k % 2], rounded to nearest, ties away from zero. Of
- * the arguments lhs, bias and limits are not read. */
+ * the arguments lhs, bias and limits are not read. Decoders of codes (dst TW_S8) write panels of
+ * layout `decoded` of as many columns as they read, with all that stands behind the codes; k is all
+ * of the weights' k. Kernels that read that layout make of them, bit for bit, what others make of
+ * what was decoded. */
 
 /* A packer has a row for each layout that it can be told to pack into. */
 typedef struct tw_packer {

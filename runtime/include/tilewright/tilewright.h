@@ -234,8 +234,9 @@ typedef struct tw_segment {
 /* How the plan splits m rows: at most TW_MAX_SEGMENTS, written to `segments`; returns how many. */
 TW_API tw_status tw_plan_segments(const tw_plan* plan, size_t m, tw_segment* segments,
                                   size_t* count);
-/* Which decoder makes floats of m rows' weights, given scratch (tw_scratch_bytes); null: none. The
- * kernels that multiply by those are among tw_plan_segments only where no others are. */
+/* Which decoder makes floats, or wider codes, of m rows' weights, given scratch (tw_scratch_bytes);
+ * null: none. The kernels that multiply by those are among tw_plan_segments only where no others
+ * are. */
 TW_API tw_status tw_plan_decoder(const tw_plan* plan, size_t m, const tw_kernel** decoder);
 /* The cost model's estimate for m rows on one core. */
 TW_API double tw_plan_cycles(const tw_plan* plan, size_t m);
@@ -336,6 +337,8 @@ typedef struct tw_indirect {
  * call. Where tw_matmul.taps is not 0 they want it. tw_run also does m rows faster in it where
  * weights of f32 activations are codes in blocks: a panel of them becomes floats once instead of
  * for each tile of rows; without it, or with less of it, outputs may differ in their last bits.
+ * Likewise where they are codes of 4 bits of which a panel becomes one of int8; outputs then have
+ * the same bits with it and without.
  * Plans whose kernels read only what is decoded (tw_matmul.rhs_layout) want it, tw_batch_run, too;
  * tw_gated_run and tw_groups_run do not take such plans. Else 0. */
 TW_API tw_status tw_scratch_bytes(const tw_plan* plan, size_t m, size_t* bytes);

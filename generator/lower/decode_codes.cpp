@@ -1,0 +1,101 @@
+// A panel of codes of 4 bits, with a scale for each column, as the panel of int8 of the same
+// columns:
+//   dst[k / kr][column][k % kr] = code
+// and behind those what stands behind the codes of 4 bits, byte for byte. Kernels for int8 then
+// make of it what others make of the codes of 4 bits, bit for bit: sums are exact.
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "lower/lower.h"
+#include "lower/splat.h"
+#include "lower/weights.h"
+
+namespace tw {
+namespace {
+
+/// A vector's two codes in a byte belong to the columns of two vectors of int8.
+class Nibbles {
+ public:
+  explicit Nibbles(const Tile1& t)
+      : t_(t),
+        mask_(splat32(t.b, 0x0f0f0f0fU, "mask", Role::mask)),
+        lowest_(splat32(t.b, 0xf8f8f8f8U, "lowest", Role::mask)) {}
+
+  [[nodiscard]] Value high(Value raw) const {
+    return t_.b.op(OpCode::sar, {raw}, {.bits = 8, .imm = 4}, "high", Role::operand);
+  }
+  /// Kept as code + 8.
+  [[nodiscard]] Value low(Value raw) const {
+    const Value code = t_.b.op(OpCode::and_, {raw, mask_}, {}, "low", Role::operand);
+    return t_.b.op(OpCode::add, {code, lowest_}, {.bits = 8}, "low", Role::operand);
+  }
+
+ private:
+  const Tile1& t_;
+  Value mask_, lowest_;
+};
+
+/// The layout of the same codes in a byte each.
+Layout in_bytes(Layout codes) {
+  codes.element = codes.fields.front().type = ElementType::i8;
+  codes.order = {.kr = codes.order.kr};
+  return codes;
+}
+
+}  // namespace
+
+void check_codes(const Variant& v) {
+  const DataOrder& order = v.rhs.order;
+  const bool nibbles = v.rhs.element == ElementType::i4 && v.rhs.block == 0 &&
+                       order.pair == NibblePair::column && order.low_unsigned &&
+                       !order.high_unsigned && v.rhs.fields.front().kind == FieldKind::data;
+  if (!nibbles || !(in_bytes(v.rhs) == v.decoded)) {
+    throw std::invalid_argument(
+        fmt::format("panels of {} are decoded to s8 where they are pairs of columns of 4 bits, a "
+                    "scale each, and panels of int8 lie as they do",
+                    v.family.rhs->name));
+  }
+  if (v.tile.m != Length{1} || v.tile.n != v.rhs.panel) {
+    throw std::invalid_argument(fmt::format("tile {}x{} does not fit decode: a panel, 1x{}, does",
+                                            to_string(v.tile.m), to_string(v.tile.n),
+                                            to_string(v.rhs.panel)));
+  }
+  const bool whole = v.knobs.unroll_k == v.rhs.k_multiple;
+  const bool far = v.knobs.prefetch == Prefetch::far || v.knobs.prefetch == Prefetch::beside;
+  if (whole && !far) return;
+  throw std::invalid_argument(fmt::format(
+      "unroll_k {} and prefetch '{}' are not possible: {} is, to which k is padded, and "
+      "near or none",
+      v.knobs.unroll_k, name(v.knobs.prefetch), v.rhs.k_multiple));
+}
+
+void decode_to_codes(const Tile1& t, Value to) {
+  Builder& b = t.b;
+  const Layout& codes = t.v.rhs;
+  const Length vector = b.isa().vector_bytes;
+  const int64_t step = codes.k_multiple, kr = codes.order.kr;
+  const int64_t vectors = ratio(codes.panel * kr, vector) / 2;  // of codes, in a group
+  const Nibbles nibbles(t);
+  const Value count = b.op(OpCode::idiv, {t.padded, b.constant(step)}, {}, "k_steps");
+  const auto body = [&](const auto& /*lhs*/, const auto& rhs, std::vector<Value> at, int64_t g) {
+    for (int64_t j = 0; j < vectors; ++j) {
+      const Value raw = load_codes(t, rhs, j, g * kr, vectors);
+      const Length first = vector * (2 * (g * vectors + j));
+      b.op(OpCode::store, {at.front(), nibbles.high(raw)}, {.offset = first});
+      b.op(OpCode::store, {at.front(), nibbles.low(raw)}, {.offset = first + vector});
+    }
+    if ((g + 1) * kr == step)
+      at.front() = b.add(at.front(), vector * (2 * step / kr * vectors), "to");
+    return at;
+  };
+  const KState end = k_loop(t, {count, step, step / kr, true}, {{}, t.rhs.base, {to}}, body);
+  const int64_t fields = ratio(panel_bytes(codes, 0), vector);
+  for (int64_t i = 0; i < fields; ++i) {
+    const Value column =
+        b.op(OpCode::load, {end.rhs.front()}, {.offset = vector * i}, "column", Role::operand);
+    b.op(OpCode::store, {end.carried.front(), column}, {.offset = vector * i});
+  }
+}
+
+}  // namespace tw
