@@ -46,6 +46,8 @@
 // from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (66bcae7f7682eaf7)
 // from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (441c2082d6075f57)
 // from   specs/matmul_i32_qai8dxp_qai8cxp.yaml (512bc9ddb0e5b0b0)
+// from   specs/matmul_part_f32_qai8dxp_qsi8cxp.yaml (e5bb5e00207c2f11)
+// from   specs/matmul_part_i32_qai8dxp_qsi8cxp.yaml (fd461c54796ee528)
 // again  tilewright generate
 
 #ifndef TILEWRIGHT_GENERATED_H
@@ -1941,6 +1943,10 @@ void tw_matmul_i32_qai8dxp8x8_qsi4cxp8vlx8_8x8vl_sve2_asm(const tw_args *args);
 void tw_matmul_i32_qai8dxp8svlx4_qsi4cxp8svlx4_8svlx8svl_sme_asm(const tw_args *args);
 void tw_matmul_i32_qai8dxp8svlx4_qsi4cxp8svlx4_8svlx8svl_sme2_asm(const tw_args *args);
 void tw_matmul_i32_qai8dxp1x4_qsi4cxp8svlx4_1x64svl_sme2_dot_u64_asm(const tw_args *args);
+void tw_matmul_part_clamp_f32_qai8dxp32x64_qsi8cxp32x4_32x32_amx_int8_u64_far_asm(const tw_args *args);
+void tw_matmul_part_clamp_f32_qai8dxp32x64_qsi4cxp32x4_32x32_amx_int8_u64_far_asm(const tw_args *args);
+void tw_matmul_part_i32_qai8dxp32x64_qsi8cxp32x4_32x32_amx_int8_u64_far_asm(const tw_args *args);
+void tw_matmul_part_i32_qai8dxp32x64_qsi4cxp32x4_32x32_amx_int8_u64_far_asm(const tw_args *args);
 
 /* Packers. */
 void tw_lhs_pack_f32_f16p1x1_neon_fp16(const tw_pack_args *args);

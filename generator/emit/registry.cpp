@@ -244,6 +244,7 @@ constexpr KernelRows kernel_rows[] = {
     {Operation::depthwise, "tw_depthwise_kernel", "tw_generated_depthwise_kernel", print_depthwise},
     {Operation::attention, "tw_attention_kernel", "tw_generated_attention_kernel", print_attention},
     {Operation::decode, "tw_kernel", "tw_generated_decoder", print_kernel},
+    {Operation::part, "tw_kernel", "tw_generated_part", print_kernel},
 };
 
 std::string print_kernels(const Registry& registry, const Names& names, const KernelRows& its) {

@@ -394,7 +394,21 @@ class KernelWriter {
 
 }  // namespace
 
+/// Sums of codes in tiles, whole columns or none, 32 bits each.
+static void check_part(const Variant& v) {
+  const Family& family = v.family;
+  if (family.operation != Operation::part) return;
+  const bool sums = family.dst == ElementType::i32, outputs = family.dst == ElementType::f32;
+  const bool codes = family.lhs->scales == Granularity::row && v.rhs.block == 0;
+  if (v.technique == Technique::tile && codes && (sums || outputs) && !family.accumulate) return;
+  throw std::invalid_argument(
+      "parts of k are of technique tile, codes of qai8dx and weights without blocks, dst i32 or, "
+      "of "
+      "the last ones, f32; nothing else is added to");
+}
+
 Program lower(const Variant& variant) {
+  check_part(variant);
   if (variant.window.height != 0) return lower_depthwise(variant);
   if (variant.stage != Stage::none) return lower_attention(variant);
   check_knobs(variant);

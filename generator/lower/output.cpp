@@ -81,6 +81,11 @@ Value OutputStage::load(Value columns, Value row, int64_t vector) const {
                       "old", Role::operand));
 }
 
+Value OutputStage::load_sum(Value columns, Value row, int64_t vector) const {
+  return b_.op(OpCode::load_pred, {columns, row}, {.bits = 32, .offset = vector_bytes() * vector},
+               "before", Role::operand);
+}
+
 Value OutputStage::load_lanes(Value last, Value row, int64_t vector) const {
   const Place at{row, vector_bytes() * vector};
   return as_f32(tw::load_lanes(t_, last, row, at, vector, bits_, "old"));

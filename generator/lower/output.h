@@ -29,6 +29,8 @@ class OutputStage {
   [[nodiscard]] Value load(Value columns, Value row, int64_t vector) const;
   /// ... or the columns up to number `last`, lane by lane.
   [[nodiscard]] Value load_lanes(Value last, Value row, int64_t vector) const;
+  /// The same of those columns' sums so far, as they are.
+  [[nodiscard]] Value load_sum(Value columns, Value row, int64_t vector) const;
   /// A vector of sums * factors + bias (no_value: they began with it); of codes (sums + bias) *
   /// factor ...
   [[nodiscard]] Value scaled(Value sum, const Factors& by, Value bias) const;

@@ -17,7 +17,14 @@ class TileRows {
         b_(t.b),
         sum_of_(sum_of),
         begin_(begin),
+        is_part_(t.v.family.operation == Operation::part),
         has_starts_(start_factor(contract_of(t.v), *t.v.family.rhs, t.v.rhs.order.kr) != 0) {
+    if (is_part_ && t.v.family.dst == ElementType::i32) {  // without any field
+      output_.emplace(t);
+      has_starts_ = false;
+      predicates_ = column_predicates(t);
+      return;
+    }
     if (has_field(t.lhs, FieldKind::zero_points)) {
       column_sums_ = load_columns(t, field_pointers(t, t.rhs, FieldKind::sums), "colsum");
     }
@@ -102,6 +109,10 @@ class TileRows {
     for (int64_t j = 0; j < t_.vectors(); ++j) {
       const auto column = static_cast<size_t>(j);
       Value sum = sum_of_(block, j, row, negated);
+      if (is_part_) {
+        const Value before = output_->load_sum(predicates_[column], at[1], j);
+        sum = b_.op(OpCode::add, {sum, before}, {.bits = 32}, "sum", Role::accumulator);
+      }
       if (zero != no_value) sum = add_zero_point(t_, sum, column_sums_[column], {zero}, "sum");
       if (row_sum != no_value) sum = with_column_zero(t_, sum, column_zeros_[column], row_sum);
       if (!scales_.empty()) by.column = scales_[column];
@@ -120,6 +131,7 @@ class TileRows {
   const std::function<void(int64_t)>& begin_;
   std::vector<Value> column_sums_, column_zeros_, scales_, predicates_, bias_;
   Value minus_k_ = no_value;
+  bool is_part_;                                     ///< dst holds sums over other values of k
   bool has_starts_;                                  ///< accumulators begin with sums of codes
   std::vector<std::pair<FieldKind, Value>> fields_;  ///< of rows, 4 bytes each
   std::optional<OutputStage> output_;

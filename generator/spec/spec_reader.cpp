@@ -78,6 +78,8 @@ Family read_family(const YamlNode& root, const YamlNode& name_node, const YamlNo
   if (depthwise) family.operation = Operation::depthwise;
   if (attention) family.operation = Operation::attention;
   if (family.name.starts_with("imatmul_")) family.operation = Operation::indirect;
+  const bool parts = family.name.starts_with("matmul_part_");
+  if (parts) family.operation = Operation::part;
   const bool decodes = family.name.starts_with("decode_");
   if (decodes) family.operation = Operation::decode;
   const YamlNode& lhs = root.at("lhs");
@@ -85,12 +87,12 @@ Family read_family(const YamlNode& root, const YamlNode& name_node, const YamlNo
   family.lhs = read_format(lhs.at("format"));
   family.rhs = read_format(weights);
   // Sums of codes are of values that no generated packer is told.
-  const bool packs_weights = !attention && !decodes && !takes_table(*family.rhs);
+  const bool packs_weights = !attention && !decodes && !parts && !takes_table(*family.rhs);
   packs_weights ? rhs.expect_keys({"format", "from"}) : rhs.expect_keys({"format"});
-  const bool alone = depthwise || attention || decodes || is_static(*family.lhs);
+  const bool alone = depthwise || attention || decodes || parts || is_static(*family.lhs);
   alone ? lhs.expect_keys({"format"}) : lhs.expect_keys({"format", "from"});
   const bool as_they_are = !family.lhs->quantized_on_the_fly && lhs.find("from") == nullptr;
-  if (!depthwise && !attention && !decodes) {  // whose rows nothing packs
+  if (!depthwise && !attention && !decodes && !parts) {  // whose rows nothing packs
     family.lhs_from =
         as_they_are ? std::vector{family.lhs->element} : read_activations(lhs.at("from"), family);
   }

@@ -33,6 +33,8 @@ static double tile_cycles(const tw_choice* choice, const tw_plan* plan) {
 /* False when this plan can not run it. */
 bool tw_make_choice(const tw_plan* plan, const tw_kernel* kernel, tw_choice* choice) {
   *choice = (tw_choice){.kernel = kernel, .adding = tw_adding_kernel(plan, kernel)};
+  choice->sums = tw_part_kernel(plan, kernel, TW_S32);
+  choice->last = tw_part_kernel(plan, kernel, TW_F32);
   choice->tile_m = tw_tile_rows(kernel, &plan->device);
   choice->tile_n = tw_tile_columns(kernel, &plan->device);
   if (tw_is_given(kernel)) return false;

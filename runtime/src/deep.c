@@ -1,12 +1,19 @@
 /* Deep products of floats: a panel of weights that fills the L2 cache would come from behind it for
  * each tile of rows. Such a segment goes through k in blocks whose part of a panel stays; outputs
  * collect the sums, by kernels that add to them. What is rounded when depends on the numbers of
- * rows, columns and k and on the device, never on how many threads there are. */
+ * rows, columns and k and on the device, never on how many threads there are.
+ *
+ * Deep products of codes: rows that fill the cache would come from behind it for each panel of
+ * weights. Their sums wait in dst, as i32, while parts of k go by of which both stay; outputs have
+ * the bits of products without parts. */
 #include <math.h>
 
 #include "internal.h"
 
-enum { K_STEP = 64 /* values of k: a multiple of what layouts pad k to */ };
+enum {
+  K_STEP = 64,      /* values of k: a multiple of what layouts pad k to */
+  LEAST_PART = 2048 /* of them, so that it pays to load and store sums */
+};
 
 static size_t values_bytes(size_t values, size_t rows, const tw_layout* layout) {
   return values * rows * layout->data_bits / 8;
@@ -20,23 +27,83 @@ static bool can_be_cut(const tw_plan* plan, const tw_kernel* kernel) {
           (kernel->lhs->per_row_bytes == 0 && K_STEP % kernel->lhs->k_multiple == 0));
 }
 
+static bool is_of_tile(const tw_kernel* other, const tw_kernel* kernel) {
+  return other->lhs == kernel->lhs && other->rhs == kernel->rhs &&
+         other->tile_m == kernel->tile_m && other->tile_n == kernel->tile_n &&
+         strcmp(other->isa, kernel->isa) == 0 && strcmp(other->printer, kernel->printer) == 0;
+}
+
 const tw_kernel* tw_adding_kernel(const tw_plan* plan, const tw_kernel* kernel) {
   if (kernel->dst != TW_F32 || !tw_is_float(kernel->rhs)) return NULL;
   if (kernel->accumulate) return kernel;
   for (size_t i = 0; i < plan->registry.kernel_count; ++i) {
     const tw_kernel* other = &plan->registry.kernels[i];
-    if (other->accumulate && other->dst == kernel->dst && other->lhs == kernel->lhs &&
-        other->rhs == kernel->rhs && other->tile_m == kernel->tile_m &&
-        other->tile_n == kernel->tile_n && strcmp(other->isa, kernel->isa) == 0 &&
-        strcmp(other->printer, kernel->printer) == 0 && tw_runnable_kernel(other, &plan->device)) {
+    if (other->accumulate && other->dst == kernel->dst && is_of_tile(other, kernel) &&
+        tw_runnable_kernel(other, &plan->device)) {
       return other;
     }
   }
   return NULL;
 }
 
+/* Outputs of the same size as sums, which they take the place of. */
+const tw_kernel* tw_part_kernel(const tw_plan* plan, const tw_kernel* kernel, tw_type dst) {
+  if (kernel->dst != TW_F32 || kernel->accumulate) return NULL;
+  for (size_t i = 0; i < plan->registry.part_count; ++i) {
+    const tw_kernel* part = &plan->registry.parts[i];
+    if (part->dst == dst && is_of_tile(part, kernel) && tw_runnable_kernel(part, &plan->device)) {
+      return part;
+    }
+  }
+  return NULL;
+}
+
+/* Beside the rows' the values of a panel and of the one that is fetched. */
+static size_t part_bytes(const tw_plan* plan, const tw_segment* segment, size_t k, size_t rows) {
+  return values_bytes(k, rows, segment->kernel->lhs) +
+         2 * values_bytes(k, plan->rhs_panel, plan->rhs);
+}
+
+size_t tw_part_rows(const tw_plan* plan, const tw_segment* segment) {
+  const tw_kernel* kernel = segment->kernel;
+  const tw_choice* choice = tw_choice_of(&plan->split, kernel);
+  if (plan->lhs_unpacked || choice->sums == NULL || choice->last == NULL) return 0;
+  if (segment->rows <= choice->tile_m || K_STEP % kernel->lhs->k_multiple != 0) return 0;
+  const size_t l2 = tw_l2_bytes(plan);
+  if (part_bytes(plan, segment, plan->k, segment->rows) <= l2 / 4 * 3) return 0;
+  const size_t panels = part_bytes(plan, segment, LEAST_PART, 0);
+  if (panels >= l2 / 2 || plan->k <= LEAST_PART) return 0;
+  const size_t rows = (l2 / 2 - panels) / values_bytes(LEAST_PART, 1, kernel->lhs);
+  return rows < segment->rows ? rows / choice->tile_m * choice->tile_m : segment->rows;
+}
+
+/* Of like size. */
+static size_t k_part(const tw_plan* plan, const tw_segment* segment, size_t rows, size_t k) {
+  const size_t most = tw_l2_bytes(plan) / 2 / part_bytes(plan, segment, K_STEP, rows) * K_STEP;
+  if (k <= most) return k;
+  return tw_divide_up(tw_divide_up(k, tw_divide_up(k, most)), K_STEP) * K_STEP;
+}
+
+void tw_run_parts(const tw_plan* plan, const tw_segment* segment, const tw_args* args,
+                  size_t block) {
+  const tw_choice* choice = tw_choice_of(&plan->split, segment->kernel);
+  const size_t lhs_rows = tw_panel_rows(segment->kernel->lhs, &plan->device);
+  tw_args part = *args;
+  for (size_t row = 0; row < args->m; ++row) {
+    memset((char*)args->dst + row * args->dst_stride, 0, args->n * sizeof(int32_t));
+  }
+  for (size_t left = args->k; left > 0; left -= part.k) {
+    part.k = left < block ? left : block;
+    (part.k == left ? choice->last : choice->sums)->run(&part);
+    part.lhs = (const char*)part.lhs + values_bytes(part.k, lhs_rows, segment->kernel->lhs);
+    part.rhs = (const char*)part.rhs + values_bytes(part.k, plan->rhs_panel, plan->rhs);
+  }
+}
+
 size_t tw_k_block(const tw_plan* plan, const tw_segment* segment, size_t k) {
   const tw_kernel* kernel = segment->kernel;
+  const size_t rows = tw_part_rows(plan, segment);
+  if (rows != 0) return k_part(plan, segment, rows, k);
   if (segment->rows <= tw_tile_rows(kernel, &plan->device) || !can_be_cut(plan, kernel)) return k;
   const size_t l2 = tw_l2_bytes(plan);
   if (values_bytes(k, plan->rhs_panel, plan->rhs) <= l2 / 8 * 5) return k;

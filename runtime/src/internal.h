@@ -178,6 +178,8 @@ struct tw_registry {
   size_t core_count;
   const tw_kernel* decoders;
   size_t decoder_count;
+  const tw_kernel* parts;
+  size_t part_count;
 };
 
 tw_registry tw_generated_registry(void);
@@ -204,7 +206,9 @@ const tw_core* tw_core_of(const tw_registry* registry, const tw_device* device);
 typedef struct tw_choice {
   const tw_kernel* kernel;
   const tw_kernel* adding; /* adds what `kernel` stores, f32 by floats; null: there is none */
-  size_t tile_m, tile_n;   /* of its tile on the plan's device */
+  /* Parts of k of what `kernel` multiplies, codes with outputs of f32; null: there are none. */
+  const tw_kernel *sums, *last;
+  size_t tile_m, tile_n; /* of its tile on the plan's device */
   const tw_packer* lhs_packer;
   size_t lhs_panel;   /* rows */
   size_t lhs_stride;  /* bytes */
@@ -424,8 +428,16 @@ void tw_run_codes(const tw_plan* plan, const tw_rows* rows, const tw_run_args* a
 
 /* Of the same tile, panels, ISA and printer; null: there is none. */
 const tw_kernel* tw_adding_kernel(const tw_plan* plan, const tw_kernel* kernel);
+/* The part of the same tile, panels, ISA and printer with such outputs; null: there is none. */
+const tw_kernel* tw_part_kernel(const tw_plan* plan, const tw_kernel* kernel, tw_type dst);
+/* Of codes that go through k in parts: rows of a slice whose part stays in the cache; 0: none do.
+ */
+size_t tw_part_rows(const tw_plan* plan, const tw_segment* segment);
 /* Values of k that a segment's sums over the first k of them go through at a time; k: all. */
 size_t tw_k_block(const tw_plan* plan, const tw_segment* segment, size_t k);
+/* Of codes, whose sums wait in dst. */
+void tw_run_parts(const tw_plan* plan, const tw_segment* segment, const tw_args* args,
+                  size_t block);
 /* args->bias is set, for at most TW_BIAS_COLUMNS columns. */
 void tw_run_k_blocks(const tw_plan* plan, const tw_segment* segment, const tw_args* args,
                      size_t block);

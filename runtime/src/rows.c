@@ -7,7 +7,8 @@ tw_registry tw_generated_registry(void) {
   const tw_registry registry = {tw_generated_kernels,  tw_generated_kernel_count,
                                 tw_generated_packers,  tw_generated_packer_count,
                                 tw_generated_cores,    tw_generated_core_count,
-                                tw_generated_decoders, tw_generated_decoder_count};
+                                tw_generated_decoders, tw_generated_decoder_count,
+                                tw_generated_parts,    tw_generated_part_count};
   return registry;
 }
 

@@ -264,6 +264,10 @@ static void run_segment(const tw_plan* plan, const tw_run_args* run, const tw_co
   if (!tw_segment_args(plan, run, corner, segment, part, &args)) return;
   args.rhs_prefetch = prefetch;
   const size_t k_block = tw_k_block(plan, segment, run->k);
+  if (k_block < run->k && !tw_is_float(plan->rhs)) {
+    tw_run_parts(plan, segment, &args, k_block);
+    return;
+  }
   if (k_block < run->k || (run->k != plan->k && run->bias == NULL)) {
     run_by_columns(plan, segment, args, k_block);
   } else {

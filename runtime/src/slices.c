@@ -101,6 +101,8 @@ static double memory_cycles(const tw_plan* plan, const tw_rows* rows, size_t blo
 }
 
 size_t tw_cached_rows(const tw_plan* plan, const tw_rows* rows) {
+  const size_t deep = tw_part_rows(plan, &rows->segments[0]);
+  if (deep != 0) return deep;
   const size_t unit = cut_unit(plan, &rows->segments[0]);
   const size_t rooms[] = {near_bytes(plan), far_bytes(plan)};
   size_t best = rows->m;
@@ -183,6 +185,9 @@ size_t tw_slice_columns(const tw_plan* plan, const tw_rows* rows) {
     return tw_round_up(rows->tuning.n_block, unit, &block) ? block
                                                            : tw_divide_up(plan->n, unit) * unit;
   }
+  if (rows->count > 0 && tw_part_rows(plan, &rows->segments[0]) != 0) { /* rows' parts stay */
+    return tw_divide_up(tw_divide_up(plan->n, unit), TW_SLICES_PER_THREAD * plan->threads) * unit;
+  }
   const bool alike = plan->device.cluster_count <= 1; /* else a slow core would be last */
   const bool streams = rows->count > 0 && !tw_gathers(plan) && waits_for_weights(plan, rows);
   return alike && streams ? stream_columns(plan, unit) : plan->n_block;
@@ -230,6 +235,7 @@ size_t tw_rhs_prefetch(const tw_plan* plan, const tw_rows* rows) {
   if (single_pass && plan->rhs_stride < SINGLE_PASS_PREFETCH) return SINGLE_PASS_PREFETCH;
   const size_t l2 = tw_l2_bytes(plan);
   const size_t k_block = tw_k_block(plan, &rows->segments[0], plan->k);
+  if (k_block < plan->k && !tw_is_float(plan->rhs)) return plan->rhs_stride; /* all panels' */
   if (k_block < plan->k)
     return plan->rhs_stride / tw_divide_up(plan->k, k_block); /* the next one */
   return plan->rhs_stride <= l2 / 8 * 5 ? plan->rhs_stride : l2 / 8;

@@ -294,6 +294,8 @@ const size_t tw_generated_attention_kernel_count = 0;
 
 const tw_kernel tw_generated_decoders[] = {{}};
 const size_t tw_generated_decoder_count = 0;
+const tw_kernel tw_generated_parts[] = {{}};
+const size_t tw_generated_part_count = 0;
 const tw_packer tw_generated_packers[] = {
     {"lhs1", "lhs", "f32", "scalar", lhs_packer<1>, 0, &kLhs1, 0, 1},
     {"lhs4", "lhs", "f32", "scalar", lhs_packer<4>, 0, &kLhs4, 0, 1},

@@ -113,7 +113,7 @@ TEST(Plan, VectorizedPackersComeFirst) {
                             packer("i8mm", TW_FEATURE_DOTPROD | TW_FEATURE_I8MM, 1)};
   tw_device device = neoverse_n2();
   for (const size_t count : {4, 3, 2, 1}) {
-    const tw_registry registry{nullptr, 0, rows, count, nullptr, 0, nullptr, 0};
+    const tw_registry registry{nullptr, 0, rows, count, nullptr, 0, nullptr, 0, nullptr, 0};
     EXPECT_EQ(tw_choose_packer(&registry, &device, 7, "f32"), &rows[count - 1]);
   }
 }

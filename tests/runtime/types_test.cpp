@@ -42,7 +42,7 @@ class Types : public testing::Test {
     return create(matmul);
   }
   tw_status create(const tw_matmul& matmul) {
-    const tw_registry registry{rows_, 2, packers_, 2, nullptr, 0, nullptr, 0};
+    const tw_registry registry{rows_, 2, packers_, 2, nullptr, 0, nullptr, 0, nullptr, 0};
     const tw_device device = zen4();
     tw_plan_destroy(plan_);
     return tw_plan_create_from(&registry, &device, &matmul, &plan_);

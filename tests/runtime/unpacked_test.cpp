@@ -82,7 +82,7 @@ const tw_kernel kernels[] = {kernel("rows_1x8", multiply, rows_layout, 1, 1),
                              kernel("packed_2x8", never, packed_layout, 2, 100)};
 const tw_packer packers[] = {{"rhs", "rhs", "nxk", "scalar", pack, 0, &rhs_layout, 0, 0},
                              {"lhs", "lhs", "f32", "scalar", never_pack, 0, &packed_layout, 0, 0}};
-const tw_registry registry{kernels, 3, packers, 2, nullptr, 0, nullptr, 0};
+const tw_registry registry{kernels, 3, packers, 2, nullptr, 0, nullptr, 0, nullptr, 0};
 
 class Unpacked : public testing::Test {
  protected:
@@ -223,7 +223,7 @@ TEST_F(Unpacked, SumsAreFloats) {
   codes.exact_k = k - 1;
   tw_kernel row = kernels[0];
   row.rhs = &codes;
-  const tw_registry deep{&row, 1, nullptr, 0, nullptr, 0, nullptr, 0};
+  const tw_registry deep{&row, 1, nullptr, 0, nullptr, 0, nullptr, 0, nullptr, 0};
   auto matmul = tilewright::sized<tw_matmul>();
   matmul.family = "f";
   matmul.n = n;
@@ -239,7 +239,7 @@ TEST_F(Unpacked, OtherTypesAreConverted) {
   tw_packer packer = packers[1];
   packer.source = "f16";
   packer.layout = &rows_layout;
-  const tw_registry types{kernels, 2, &packer, 1, nullptr, 0, nullptr, 0};
+  const tw_registry types{kernels, 2, &packer, 1, nullptr, 0, nullptr, 0, nullptr, 0};
   auto matmul = tilewright::sized<tw_matmul>();
   matmul.family = "f";
   matmul.n = n;
@@ -272,7 +272,7 @@ TEST_F(Unpacked, OtherTypesHaveToBePacked) {
   rows[1].features = TW_FEATURE_I8MM;
   tw_packer packer = packers[1];
   packer.source = "f16";
-  const tw_registry types{rows, 2, &packer, 1, nullptr, 0, nullptr, 0};
+  const tw_registry types{rows, 2, &packer, 1, nullptr, 0, nullptr, 0, nullptr, 0};
   auto matmul = tilewright::sized<tw_matmul>();
   matmul.family = "f";
   matmul.n = n;

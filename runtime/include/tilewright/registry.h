@@ -258,6 +258,14 @@ typedef struct tw_attention_kernel {
  * of the weights' k. Kernels that read that layout make of them, bit for bit, what others make of
  * what was decoded. */
 
+/* A part of k of a product of matrices, a tw_kernel like others of the layouts of another family
+ * ("matmul_part_i32_..." or, of the last part, "matmul_part_clamp_f32_..."). dst of TW_S32: sums
+ * over k values, whole tiles of k, are added to the i32 that dst holds, without zero points, scales
+ * or bias; nothing beside the codes is read. dst of TW_F32: sums over the last k values, and over
+ * what dst holds, as i32, become outputs there, as those of the other family's row of the same
+ * tile, bit for bit. lhs and rhs point to where the part begins in their first panels, strides are
+ * those of all k. */
+
 /* A packer has a row for each layout that it can be told to pack into. */
 typedef struct tw_packer {
   const char* name;
@@ -301,6 +309,8 @@ extern const tw_attention_kernel tw_generated_attention_kernels[];
 extern const size_t tw_generated_attention_kernel_count;
 extern const tw_kernel tw_generated_decoders[];
 extern const size_t tw_generated_decoder_count;
+extern const tw_kernel tw_generated_parts[];
+extern const size_t tw_generated_part_count;
 extern const tw_packer tw_generated_packers[];
 extern const size_t tw_generated_packer_count;
 extern const tw_source tw_generated_sources[];
