@@ -150,7 +150,6 @@ void tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_near(const tw_args* a
         __m256i sum = _mm256_set1_epi32(tw_load_i32(lhs_panel_at + 32));
         __asm__("" : "+x"(sum));
         const __m256i sum_0_0 = _mm256_add_epi32(wide, sum);
-        __asm__("" : "+x"(sum_0_0));
         wide = _mm256_madd_epi16(acc_0_1, ones);
         sum = _mm256_add_epi32(wide, sum);
         __asm__("" : "+x"(sum));

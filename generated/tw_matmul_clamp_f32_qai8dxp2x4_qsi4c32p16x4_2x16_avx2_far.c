@@ -212,7 +212,6 @@ void tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_far(const tw_args* ar
         __m256i sum = _mm256_set1_epi32(tw_load_i32(lhs_panel_at + 64));
         __asm__("" : "+x"(sum));
         const __m256i sum_0_0 = _mm256_add_epi32(wide, sum);
-        __asm__("" : "+x"(sum_0_0));
         wide = _mm256_madd_epi16(acc_0_1, ones);
         sum = _mm256_add_epi32(wide, sum);
         __asm__("" : "+x"(sum));
@@ -220,7 +219,6 @@ void tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_far(const tw_args* ar
         __m256i sum_2 = _mm256_set1_epi32(tw_load_i32(lhs_panel_at + 68));
         __asm__("" : "+x"(sum_2));
         const __m256i sum_1_0 = _mm256_add_epi32(wide, sum_2);
-        __asm__("" : "+x"(sum_1_0));
         wide = _mm256_madd_epi16(acc_1_1, ones);
         sum_2 = _mm256_add_epi32(wide, sum_2);
         __asm__("" : "+x"(sum_2));
