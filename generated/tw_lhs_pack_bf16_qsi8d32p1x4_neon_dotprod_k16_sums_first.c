@@ -5,8 +5,8 @@
 // into lhs i8 m1 kr4 k%16 b16 [sums:i32*-8+1262485504x16/b|data/b|scales:f32x4/b] (8ccb900ab10dae5b)
 //          | 16 i32 x sums a block | 8 x k bits of codes | 4 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (5c6252820589efde)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a9e27d403ccd3d34)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (900b37e5f20e6de8)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a31daf992968715e)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -4,12 +4,9 @@
 // packs the lhs from bf16: avx2
 // into lhs i8 m2 kr4 k%16 b16 [data/b|sums:i32*-8/b|scales:f32/b] (2379920d2576fdc5)
 //          | 16 x k bits of codes | 2 i32 x sums a block | 2 f32 x scales a block |
-// into lhs i8 m2 kr4 k%16 b16 [data/b|sums:i32*-32/b|scales:f32/b] (3acb7ca4bebc01f4)
-//          | 16 x k bits of codes | 2 i32 x sums a block | 2 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (5c6252820589efde)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a9e27d403ccd3d34)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (4f3a09a6e0d226c8)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (900b37e5f20e6de8)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a31daf992968715e)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

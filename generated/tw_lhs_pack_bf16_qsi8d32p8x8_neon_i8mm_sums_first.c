@@ -11,10 +11,10 @@
 // into lhs i8 m8 kr8 k%32 b256 [sums:i32*-8x2/b|data/b|scales:f32x2/b] (689f54c8224d19ff)
 //          | 16 i32 x sums a block | 64 x k bits of codes | 16 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (5c6252820589efde)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (9637c37cda209973)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (3c2aa87ccbdc7817)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a9e27d403ccd3d34)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (900b37e5f20e6de8)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (0a256820b8877a90)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (b61bb07dcbdee2fd)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a31daf992968715e)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -7,7 +7,7 @@
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (6cf66f95d6989ac5)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (2e08c79efc580894)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (4f3a09a6e0d226c8)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (c3882b1897d0aadf)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -7,8 +7,8 @@
 // into lhs i8 m2 kr4 k%32 b32 [data/b|sums:i32*-128/b|scales:f32/b] (d9d4bff2db3345cc)
 //          | 16 x k bits of codes | 2 i32 x sums a block | 2 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (0054ba9b4231c552)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (84839f7391c9ae27)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (358617df544a2e2f)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (3c35e45f988c0948)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

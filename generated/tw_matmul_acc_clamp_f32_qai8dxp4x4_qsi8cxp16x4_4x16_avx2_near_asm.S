@@ -13,10 +13,10 @@
 //
 // Registers in loop k:
 //  rax n_left  rcx m_left  rdx dst_tile  rsi n_left  rdi args  r8 k_padded  r9 k_left
-//  r10 rhs_prefetch  r11 lhs_panel  rbx rhs_panel  rbp ahead  ymm0 even_bytes  ymm1 acc_0_0
-//  ymm2 acc_0_1  ymm3 acc_1_0  ymm4 acc_1_1  ymm5 acc_2_0  ymm6 acc_2_1  ymm7 acc_3_0  ymm8 acc_3_1
-//  ymm9 raw_0 ...  ymm10 even_0 ...  ymm11 raw_1 ...  ymm12 even_1 ...  ymm13 a_0 ...
-//  ymm14 product
+//  r10 rhs_prefetch  r11 lhs_panel  rbx rhs_panel  rbp ahead  ymm0 even_bytes  ymm1 acc_0 ...
+//  ymm2 acc_1 ...  ymm3 acc_2 ...  ymm4 acc_3 ...  ymm5 acc_0 ...  ymm6 acc_1 ...  ymm7 acc_2 ...
+//  ymm8 acc_3 ...  ymm9 raw_0 ...  ymm10 even_0 ...  ymm11 raw_1 ...  ymm12 even_1 ...
+//  ymm13 a_0 ...  ymm14 product
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -161,19 +161,19 @@ L(m):
   mov r10, 16711935
   vmovd xmm0, r10d                                       // even_bytes
   vpbroadcastd ymm0, xmm0
-  vpbroadcastd ymm1, dword ptr [r9 + 0]                  // acc_0_0
-  vpbroadcastd ymm2, dword ptr [r9 + 0]                  // acc_0_1
-  vpbroadcastd ymm3, dword ptr [r9 + 4]                  // acc_1_0
-  vpbroadcastd ymm4, dword ptr [r9 + 4]                  // acc_1_1
-  vpbroadcastd ymm5, dword ptr [r9 + 8]                  // acc_2_0
-  vpbroadcastd ymm6, dword ptr [r9 + 8]                  // acc_2_1
-  vpbroadcastd ymm7, dword ptr [r9 + 12]                 // acc_3_0
-  vpbroadcastd ymm8, dword ptr [r9 + 12]                 // acc_3_1
+  vpbroadcastd ymm1, dword ptr [r9 + 0]                  // acc_0
+  vpbroadcastd ymm2, dword ptr [r9 + 4]                  // acc_1
+  vpbroadcastd ymm3, dword ptr [r9 + 8]                  // acc_2
+  vpbroadcastd ymm4, dword ptr [r9 + 12]                 // acc_3
   mov r9, r8                                             // k_padded
   shr r9, 5                                              // k_steps
   mov r10, qword ptr [rdi + 8*19]                        // rhs_prefetch
   mov r11, qword ptr [rsp + 0]                           // lhs_panel
   mov rbx, qword ptr [rsp + 8]                           // rhs_panel
+  vmovdqa ymm5, ymm1                                     // acc_0
+  vmovdqa ymm6, ymm2                                     // acc_1
+  vmovdqa ymm7, ymm3                                     // acc_2
+  vmovdqa ymm8, ymm4                                     // acc_3
   test r9, r9
   jz L(k_done)
   .balign 64
@@ -190,40 +190,40 @@ L(k):
   vpmaddwd ymm14, ymm10, ymm13                           // product
   vpaddd ymm1, ymm1, ymm14                               // acc_0_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm13                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm13                               // acc_0_1
   vpbroadcastd ymm13, dword ptr [r11 + 8]                // a_1
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm14                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm14                               // acc_1_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm4, ymm4, ymm13                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm13                               // acc_1_1
   vpbroadcastd ymm13, dword ptr [r11 + 16]               // a_2
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm14                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm14                               // acc_2_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm13                               // acc_2_1
   vpbroadcastd ymm13, dword ptr [r11 + 24]               // a_3
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_3_0
+  vpaddd ymm4, ymm4, ymm10                               // acc_3_0
   vpmaddwd ymm10, ymm12, ymm13                           // product
   vpaddd ymm8, ymm8, ymm10                               // acc_3_1
   vpbroadcastd ymm10, dword ptr [r11 + 4]                // a_0
   vpmaddwd ymm12, ymm9, ymm10                            // product
   vpaddd ymm1, ymm1, ymm12                               // acc_0_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm2, ymm2, ymm10                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [r11 + 12]               // a_1
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm3, ymm3, ymm12                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm12                               // acc_1_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm4, ymm4, ymm10                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm10                               // acc_1_1
   vpbroadcastd ymm10, dword ptr [r11 + 20]               // a_2
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm5, ymm5, ymm12                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm12                               // acc_2_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_2_1
   vpbroadcastd ymm10, dword ptr [r11 + 28]               // a_3
   vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_3_0
+  vpaddd ymm4, ymm4, ymm9                                // acc_3_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_3_1
   prefetcht0 byte ptr [rbp + 64]                         // ahead
@@ -237,40 +237,40 @@ L(k):
   vpmaddwd ymm14, ymm10, ymm13                           // product
   vpaddd ymm1, ymm1, ymm14                               // acc_0_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm13                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm13                               // acc_0_1
   vpbroadcastd ymm13, dword ptr [r11 + 40]               // a_1
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm14                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm14                               // acc_1_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm4, ymm4, ymm13                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm13                               // acc_1_1
   vpbroadcastd ymm13, dword ptr [r11 + 48]               // a_2
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm14                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm14                               // acc_2_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm13                               // acc_2_1
   vpbroadcastd ymm13, dword ptr [r11 + 56]               // a_3
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_3_0
+  vpaddd ymm4, ymm4, ymm10                               // acc_3_0
   vpmaddwd ymm10, ymm12, ymm13                           // product
   vpaddd ymm8, ymm8, ymm10                               // acc_3_1
   vpbroadcastd ymm10, dword ptr [r11 + 36]               // a_0
   vpmaddwd ymm12, ymm9, ymm10                            // product
   vpaddd ymm1, ymm1, ymm12                               // acc_0_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm2, ymm2, ymm10                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [r11 + 44]               // a_1
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm3, ymm3, ymm12                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm12                               // acc_1_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm4, ymm4, ymm10                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm10                               // acc_1_1
   vpbroadcastd ymm10, dword ptr [r11 + 52]               // a_2
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm5, ymm5, ymm12                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm12                               // acc_2_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_2_1
   vpbroadcastd ymm10, dword ptr [r11 + 60]               // a_3
   vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_3_0
+  vpaddd ymm4, ymm4, ymm9                                // acc_3_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_3_1
   prefetcht0 byte ptr [rbp + 128]                        // ahead
@@ -284,40 +284,40 @@ L(k):
   vpmaddwd ymm14, ymm10, ymm13                           // product
   vpaddd ymm1, ymm1, ymm14                               // acc_0_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm13                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm13                               // acc_0_1
   vpbroadcastd ymm13, dword ptr [r11 + 72]               // a_1
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm14                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm14                               // acc_1_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm4, ymm4, ymm13                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm13                               // acc_1_1
   vpbroadcastd ymm13, dword ptr [r11 + 80]               // a_2
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm14                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm14                               // acc_2_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm13                               // acc_2_1
   vpbroadcastd ymm13, dword ptr [r11 + 88]               // a_3
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_3_0
+  vpaddd ymm4, ymm4, ymm10                               // acc_3_0
   vpmaddwd ymm10, ymm12, ymm13                           // product
   vpaddd ymm8, ymm8, ymm10                               // acc_3_1
   vpbroadcastd ymm10, dword ptr [r11 + 68]               // a_0
   vpmaddwd ymm12, ymm9, ymm10                            // product
   vpaddd ymm1, ymm1, ymm12                               // acc_0_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm2, ymm2, ymm10                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [r11 + 76]               // a_1
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm3, ymm3, ymm12                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm12                               // acc_1_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm4, ymm4, ymm10                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm10                               // acc_1_1
   vpbroadcastd ymm10, dword ptr [r11 + 84]               // a_2
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm5, ymm5, ymm12                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm12                               // acc_2_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_2_1
   vpbroadcastd ymm10, dword ptr [r11 + 92]               // a_3
   vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_3_0
+  vpaddd ymm4, ymm4, ymm9                                // acc_3_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_3_1
   prefetcht0 byte ptr [rbp + 192]                        // ahead
@@ -331,40 +331,40 @@ L(k):
   vpmaddwd ymm14, ymm10, ymm13                           // product
   vpaddd ymm1, ymm1, ymm14                               // acc_0_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm13                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm13                               // acc_0_1
   vpbroadcastd ymm13, dword ptr [r11 + 104]              // a_1
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm14                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm14                               // acc_1_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm4, ymm4, ymm13                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm13                               // acc_1_1
   vpbroadcastd ymm13, dword ptr [r11 + 112]              // a_2
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm14                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm14                               // acc_2_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm13                               // acc_2_1
   vpbroadcastd ymm13, dword ptr [r11 + 120]              // a_3
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_3_0
+  vpaddd ymm4, ymm4, ymm10                               // acc_3_0
   vpmaddwd ymm10, ymm12, ymm13                           // product
   vpaddd ymm8, ymm8, ymm10                               // acc_3_1
   vpbroadcastd ymm10, dword ptr [r11 + 100]              // a_0
   vpmaddwd ymm12, ymm9, ymm10                            // product
   vpaddd ymm1, ymm1, ymm12                               // acc_0_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm2, ymm2, ymm10                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [r11 + 108]              // a_1
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm3, ymm3, ymm12                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm12                               // acc_1_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm4, ymm4, ymm10                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm10                               // acc_1_1
   vpbroadcastd ymm10, dword ptr [r11 + 116]              // a_2
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm5, ymm5, ymm12                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm12                               // acc_2_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_2_1
   vpbroadcastd ymm10, dword ptr [r11 + 124]              // a_3
   vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_3_0
+  vpaddd ymm4, ymm4, ymm9                                // acc_3_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_3_1
   prefetcht0 byte ptr [rbp + 256]                        // ahead
@@ -378,40 +378,40 @@ L(k):
   vpmaddwd ymm14, ymm10, ymm13                           // product
   vpaddd ymm1, ymm1, ymm14                               // acc_0_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm13                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm13                               // acc_0_1
   vpbroadcastd ymm13, dword ptr [r11 + 136]              // a_1
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm14                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm14                               // acc_1_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm4, ymm4, ymm13                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm13                               // acc_1_1
   vpbroadcastd ymm13, dword ptr [r11 + 144]              // a_2
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm14                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm14                               // acc_2_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm13                               // acc_2_1
   vpbroadcastd ymm13, dword ptr [r11 + 152]              // a_3
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_3_0
+  vpaddd ymm4, ymm4, ymm10                               // acc_3_0
   vpmaddwd ymm10, ymm12, ymm13                           // product
   vpaddd ymm8, ymm8, ymm10                               // acc_3_1
   vpbroadcastd ymm10, dword ptr [r11 + 132]              // a_0
   vpmaddwd ymm12, ymm9, ymm10                            // product
   vpaddd ymm1, ymm1, ymm12                               // acc_0_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm2, ymm2, ymm10                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [r11 + 140]              // a_1
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm3, ymm3, ymm12                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm12                               // acc_1_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm4, ymm4, ymm10                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm10                               // acc_1_1
   vpbroadcastd ymm10, dword ptr [r11 + 148]              // a_2
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm5, ymm5, ymm12                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm12                               // acc_2_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_2_1
   vpbroadcastd ymm10, dword ptr [r11 + 156]              // a_3
   vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_3_0
+  vpaddd ymm4, ymm4, ymm9                                // acc_3_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_3_1
   prefetcht0 byte ptr [rbp + 320]                        // ahead
@@ -425,40 +425,40 @@ L(k):
   vpmaddwd ymm14, ymm10, ymm13                           // product
   vpaddd ymm1, ymm1, ymm14                               // acc_0_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm13                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm13                               // acc_0_1
   vpbroadcastd ymm13, dword ptr [r11 + 168]              // a_1
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm14                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm14                               // acc_1_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm4, ymm4, ymm13                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm13                               // acc_1_1
   vpbroadcastd ymm13, dword ptr [r11 + 176]              // a_2
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm14                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm14                               // acc_2_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm13                               // acc_2_1
   vpbroadcastd ymm13, dword ptr [r11 + 184]              // a_3
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_3_0
+  vpaddd ymm4, ymm4, ymm10                               // acc_3_0
   vpmaddwd ymm10, ymm12, ymm13                           // product
   vpaddd ymm8, ymm8, ymm10                               // acc_3_1
   vpbroadcastd ymm10, dword ptr [r11 + 164]              // a_0
   vpmaddwd ymm12, ymm9, ymm10                            // product
   vpaddd ymm1, ymm1, ymm12                               // acc_0_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm2, ymm2, ymm10                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [r11 + 172]              // a_1
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm3, ymm3, ymm12                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm12                               // acc_1_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm4, ymm4, ymm10                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm10                               // acc_1_1
   vpbroadcastd ymm10, dword ptr [r11 + 180]              // a_2
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm5, ymm5, ymm12                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm12                               // acc_2_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_2_1
   vpbroadcastd ymm10, dword ptr [r11 + 188]              // a_3
   vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_3_0
+  vpaddd ymm4, ymm4, ymm9                                // acc_3_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_3_1
   prefetcht0 byte ptr [rbp + 384]                        // ahead
@@ -472,40 +472,40 @@ L(k):
   vpmaddwd ymm14, ymm10, ymm13                           // product
   vpaddd ymm1, ymm1, ymm14                               // acc_0_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm13                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm13                               // acc_0_1
   vpbroadcastd ymm13, dword ptr [r11 + 200]              // a_1
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm14                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm14                               // acc_1_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm4, ymm4, ymm13                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm13                               // acc_1_1
   vpbroadcastd ymm13, dword ptr [r11 + 208]              // a_2
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm14                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm14                               // acc_2_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm13                               // acc_2_1
   vpbroadcastd ymm13, dword ptr [r11 + 216]              // a_3
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_3_0
+  vpaddd ymm4, ymm4, ymm10                               // acc_3_0
   vpmaddwd ymm10, ymm12, ymm13                           // product
   vpaddd ymm8, ymm8, ymm10                               // acc_3_1
   vpbroadcastd ymm10, dword ptr [r11 + 196]              // a_0
   vpmaddwd ymm12, ymm9, ymm10                            // product
   vpaddd ymm1, ymm1, ymm12                               // acc_0_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm2, ymm2, ymm10                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [r11 + 204]              // a_1
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm3, ymm3, ymm12                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm12                               // acc_1_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm4, ymm4, ymm10                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm10                               // acc_1_1
   vpbroadcastd ymm10, dword ptr [r11 + 212]              // a_2
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm5, ymm5, ymm12                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm12                               // acc_2_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_2_1
   vpbroadcastd ymm10, dword ptr [r11 + 220]              // a_3
   vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_3_0
+  vpaddd ymm4, ymm4, ymm9                                // acc_3_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_3_1
   prefetcht0 byte ptr [rbp + 448]                        // ahead
@@ -519,40 +519,40 @@ L(k):
   vpmaddwd ymm14, ymm10, ymm13                           // product
   vpaddd ymm1, ymm1, ymm14                               // acc_0_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm13                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm13                               // acc_0_1
   vpbroadcastd ymm13, dword ptr [r11 + 232]              // a_1
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm14                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm14                               // acc_1_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm4, ymm4, ymm13                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm13                               // acc_1_1
   vpbroadcastd ymm13, dword ptr [r11 + 240]              // a_2
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm14                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm14                               // acc_2_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm13                               // acc_2_1
   vpbroadcastd ymm13, dword ptr [r11 + 248]              // a_3
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_3_0
+  vpaddd ymm4, ymm4, ymm10                               // acc_3_0
   vpmaddwd ymm10, ymm12, ymm13                           // product
   vpaddd ymm8, ymm8, ymm10                               // acc_3_1
   vpbroadcastd ymm10, dword ptr [r11 + 228]              // a_0
   vpmaddwd ymm12, ymm9, ymm10                            // product
   vpaddd ymm1, ymm1, ymm12                               // acc_0_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm2, ymm2, ymm10                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [r11 + 236]              // a_1
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm3, ymm3, ymm12                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm12                               // acc_1_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm4, ymm4, ymm10                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm10                               // acc_1_1
   vpbroadcastd ymm10, dword ptr [r11 + 244]              // a_2
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm5, ymm5, ymm12                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm12                               // acc_2_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_2_1
   vpbroadcastd ymm10, dword ptr [r11 + 252]              // a_3
   vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_3_0
+  vpaddd ymm4, ymm4, ymm9                                // acc_3_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_3_1
   lea r11, [r11 + 256]
@@ -577,22 +577,22 @@ L(k_done):
   vpmulld ymm11, ymm0, ymm10                             // product
   vpaddd ymm1, ymm1, ymm11                               // sum
   vpmulld ymm10, ymm9, ymm10                             // product
-  vpaddd ymm2, ymm2, ymm10                               // sum
+  vpaddd ymm5, ymm5, ymm10                               // sum
   vpbroadcastd ymm10, dword ptr [r9 + 4]                 // zero_1
+  vpmulld ymm11, ymm0, ymm10                             // product
+  vpaddd ymm2, ymm2, ymm11                               // sum
+  vpmulld ymm10, ymm9, ymm10                             // product
+  vpaddd ymm6, ymm6, ymm10                               // sum
+  vpbroadcastd ymm10, dword ptr [r9 + 8]                 // zero_2
   vpmulld ymm11, ymm0, ymm10                             // product
   vpaddd ymm3, ymm3, ymm11                               // sum
   vpmulld ymm10, ymm9, ymm10                             // product
-  vpaddd ymm4, ymm4, ymm10                               // sum
-  vpbroadcastd ymm10, dword ptr [r9 + 8]                 // zero_2
-  vpmulld ymm11, ymm0, ymm10                             // product
-  vpaddd ymm5, ymm5, ymm11                               // sum
-  vpmulld ymm10, ymm9, ymm10                             // product
-  vpaddd ymm6, ymm6, ymm10                               // sum
+  vpaddd ymm7, ymm7, ymm10                               // sum
   vpbroadcastd ymm10, dword ptr [r9 + 12]                // zero_3
   vpmulld ymm0, ymm0, ymm10                              // product
-  vpaddd ymm0, ymm7, ymm0                                // sum
-  vpmulld ymm7, ymm9, ymm10                              // product
-  vpaddd ymm7, ymm8, ymm7                                // sum
+  vpaddd ymm0, ymm4, ymm0                                // sum
+  vpmulld ymm4, ymm9, ymm10                              // product
+  vpaddd ymm4, ymm8, ymm4                                // sum
   mov r9, 16
   mov r10, r8                                            // k_padded
   imul r10, r9
@@ -655,37 +655,37 @@ L(k_done):
   vmovdqa ymm14, ymm12                                   // bias
   vfmadd231ps ymm14, ymm0, ymm13                         // out
   vpbroadcastd ymm0, dword ptr [r9 + 8]                  // scale_row_2
-  vcvtdq2ps ymm5, ymm5                                   // real
-  vmulps ymm0, ymm8, ymm0                                // scale
-  vmovdqa ymm13, ymm12                                   // bias
-  vfmadd231ps ymm13, ymm5, ymm0                          // out
-  vpbroadcastd ymm0, dword ptr [r9 + 4]                  // scale_row_1
   vcvtdq2ps ymm3, ymm3                                   // real
   vmulps ymm0, ymm8, ymm0                                // scale
-  vmovdqa ymm5, ymm12                                    // bias
-  vfmadd231ps ymm5, ymm3, ymm0                           // out
+  vmovdqa ymm13, ymm12                                   // bias
+  vfmadd231ps ymm13, ymm3, ymm0                          // out
+  vpbroadcastd ymm0, dword ptr [r9 + 4]                  // scale_row_1
+  vcvtdq2ps ymm2, ymm2                                   // real
+  vmulps ymm0, ymm8, ymm0                                // scale
+  vmovdqa ymm3, ymm12                                    // bias
+  vfmadd231ps ymm3, ymm2, ymm0                           // out
   vpbroadcastd ymm0, dword ptr [r9 + 0]                  // scale_row_0
   vcvtdq2ps ymm1, ymm1                                   // real
   vmulps ymm0, ymm8, ymm0                                // scale
   vfmadd231ps ymm12, ymm1, ymm0                          // out
   vmovdqu ymm0, ymmword ptr [r12 + 32]                   // bias
   vpbroadcastd ymm1, dword ptr [r9 + 12]                 // scale_row_3
-  vcvtdq2ps ymm3, ymm7                                   // real
-  vmulps ymm1, ymm9, ymm1                                // scale
-  vmovdqa ymm7, ymm0                                     // bias
-  vfmadd231ps ymm7, ymm3, ymm1                           // out
-  vpbroadcastd ymm1, dword ptr [r9 + 8]                  // scale_row_2
-  vcvtdq2ps ymm3, ymm6                                   // real
-  vmulps ymm1, ymm9, ymm1                                // scale
-  vmovdqa ymm6, ymm0                                     // bias
-  vfmadd231ps ymm6, ymm3, ymm1                           // out
-  vpbroadcastd ymm1, dword ptr [r9 + 4]                  // scale_row_1
-  vcvtdq2ps ymm3, ymm4                                   // real
+  vcvtdq2ps ymm2, ymm4                                   // real
   vmulps ymm1, ymm9, ymm1                                // scale
   vmovdqa ymm4, ymm0                                     // bias
-  vfmadd231ps ymm4, ymm3, ymm1                           // out
+  vfmadd231ps ymm4, ymm2, ymm1                           // out
+  vpbroadcastd ymm1, dword ptr [r9 + 8]                  // scale_row_2
+  vcvtdq2ps ymm2, ymm7                                   // real
+  vmulps ymm1, ymm9, ymm1                                // scale
+  vmovdqa ymm7, ymm0                                     // bias
+  vfmadd231ps ymm7, ymm2, ymm1                           // out
+  vpbroadcastd ymm1, dword ptr [r9 + 4]                  // scale_row_1
+  vcvtdq2ps ymm2, ymm6                                   // real
+  vmulps ymm1, ymm9, ymm1                                // scale
+  vmovdqa ymm6, ymm0                                     // bias
+  vfmadd231ps ymm6, ymm2, ymm1                           // out
   vpbroadcastd ymm1, dword ptr [r9 + 0]                  // scale_row_0
-  vcvtdq2ps ymm2, ymm2                                   // real
+  vcvtdq2ps ymm2, ymm5                                   // real
   vmulps ymm1, ymm9, ymm1                                // scale
   vfmadd231ps ymm0, ymm2, ymm1                           // out
   vmovdqu ymm1, ymmword ptr [r11 + 0]                    // old
@@ -693,25 +693,25 @@ L(k_done):
   vmaxps ymm1, ymm10, ymm1                               // out
   vminps ymm1, ymm11, ymm1                               // out_3_0
   vmovdqu ymm2, ymmword ptr [r11 + 32]                   // old
-  vaddps ymm2, ymm7, ymm2                                // out
+  vaddps ymm2, ymm4, ymm2                                // out
   vmaxps ymm2, ymm10, ymm2                               // out
   vminps ymm2, ymm11, ymm2                               // out_3_1
-  vmovdqu ymm3, ymmword ptr [rbp + 0]                    // old
-  vaddps ymm3, ymm13, ymm3                               // out
+  vmovdqu ymm4, ymmword ptr [rbp + 0]                    // old
+  vaddps ymm4, ymm13, ymm4                               // out
+  vmaxps ymm4, ymm10, ymm4                               // out
+  vminps ymm4, ymm11, ymm4                               // out_2_0
+  vmovdqu ymm5, ymmword ptr [rbp + 32]                   // old
+  vaddps ymm5, ymm7, ymm5                                // out
+  vmaxps ymm5, ymm10, ymm5                               // out
+  vminps ymm5, ymm11, ymm5                               // out_2_1
+  vmovdqu ymm7, ymmword ptr [rbx + 0]                    // old
+  vaddps ymm3, ymm3, ymm7                                // out
   vmaxps ymm3, ymm10, ymm3                               // out
-  vminps ymm3, ymm11, ymm3                               // out_2_0
-  vmovdqu ymm7, ymmword ptr [rbp + 32]                   // old
+  vminps ymm3, ymm11, ymm3                               // out_1_0
+  vmovdqu ymm7, ymmword ptr [rbx + 32]                   // old
   vaddps ymm6, ymm6, ymm7                                // out
   vmaxps ymm6, ymm10, ymm6                               // out
-  vminps ymm6, ymm11, ymm6                               // out_2_1
-  vmovdqu ymm7, ymmword ptr [rbx + 0]                    // old
-  vaddps ymm5, ymm5, ymm7                                // out
-  vmaxps ymm5, ymm10, ymm5                               // out
-  vminps ymm5, ymm11, ymm5                               // out_1_0
-  vmovdqu ymm7, ymmword ptr [rbx + 32]                   // old
-  vaddps ymm4, ymm4, ymm7                                // out
-  vmaxps ymm4, ymm10, ymm4                               // out
-  vminps ymm4, ymm11, ymm4                               // out_1_1
+  vminps ymm6, ymm11, ymm6                               // out_1_1
   vmovdqu ymm7, ymmword ptr [rdx + 0]                    // old
   vaddps ymm7, ymm12, ymm7                               // out
   vmaxps ymm7, ymm10, ymm7                               // out
@@ -722,10 +722,10 @@ L(k_done):
   vminps ymm0, ymm11, ymm0                               // out_0_1
   vmovdqu ymmword ptr [r11 + 0], ymm1                    // out_3_0
   vmovdqu ymmword ptr [r11 + 32], ymm2                   // out_3_1
-  vmovdqu ymmword ptr [rbp + 0], ymm3                    // out_2_0
-  vmovdqu ymmword ptr [rbp + 32], ymm6                   // out_2_1
-  vmovdqu ymmword ptr [rbx + 0], ymm5                    // out_1_0
-  vmovdqu ymmword ptr [rbx + 32], ymm4                   // out_1_1
+  vmovdqu ymmword ptr [rbp + 0], ymm4                    // out_2_0
+  vmovdqu ymmword ptr [rbp + 32], ymm5                   // out_2_1
+  vmovdqu ymmword ptr [rbx + 0], ymm3                    // out_1_0
+  vmovdqu ymmword ptr [rbx + 32], ymm6                   // out_1_1
   vmovdqu ymmword ptr [rdx + 0], ymm7                    // out_0_0
   vmovdqu ymmword ptr [rdx + 32], ymm0                   // out_0_1
   jmp L(if_done)
@@ -812,15 +812,15 @@ L(if_else):
   vmovdqa ymm14, ymm12                                   // bias
   vfmadd231ps ymm14, ymm0, ymm13                         // out
   vpbroadcastd ymm0, dword ptr [r9 + 8]                  // scale_row_2
-  vcvtdq2ps ymm5, ymm5                                   // real
-  vmulps ymm0, ymm8, ymm0                                // scale
-  vmovdqa ymm13, ymm12                                   // bias
-  vfmadd231ps ymm13, ymm5, ymm0                          // out
-  vpbroadcastd ymm0, dword ptr [r9 + 4]                  // scale_row_1
   vcvtdq2ps ymm3, ymm3                                   // real
   vmulps ymm0, ymm8, ymm0                                // scale
-  vmovdqa ymm5, ymm12                                    // bias
-  vfmadd231ps ymm5, ymm3, ymm0                           // out
+  vmovdqa ymm13, ymm12                                   // bias
+  vfmadd231ps ymm13, ymm3, ymm0                          // out
+  vpbroadcastd ymm0, dword ptr [r9 + 4]                  // scale_row_1
+  vcvtdq2ps ymm2, ymm2                                   // real
+  vmulps ymm0, ymm8, ymm0                                // scale
+  vmovdqa ymm3, ymm12                                    // bias
+  vfmadd231ps ymm3, ymm2, ymm0                           // out
   vpbroadcastd ymm0, dword ptr [r9 + 0]                  // scale_row_0
   vcvtdq2ps ymm1, ymm1                                   // real
   vmulps ymm0, ymm8, ymm0                                // scale
@@ -894,22 +894,22 @@ L(if_else):
   vpbroadcastd ymm1, dword ptr [r8 + 0]                  // one
   vpblendd ymm0, ymm0, ymm1, 128                         // bias
   vpbroadcastd ymm1, dword ptr [r9 + 12]                 // scale_row_3
-  vcvtdq2ps ymm3, ymm7                                   // real
-  vmulps ymm1, ymm9, ymm1                                // scale
-  vmovdqa ymm7, ymm0                                     // bias
-  vfmadd231ps ymm7, ymm3, ymm1                           // out
-  vpbroadcastd ymm1, dword ptr [r9 + 8]                  // scale_row_2
-  vcvtdq2ps ymm3, ymm6                                   // real
-  vmulps ymm1, ymm9, ymm1                                // scale
-  vmovdqa ymm6, ymm0                                     // bias
-  vfmadd231ps ymm6, ymm3, ymm1                           // out
-  vpbroadcastd ymm1, dword ptr [r9 + 4]                  // scale_row_1
-  vcvtdq2ps ymm3, ymm4                                   // real
+  vcvtdq2ps ymm2, ymm4                                   // real
   vmulps ymm1, ymm9, ymm1                                // scale
   vmovdqa ymm4, ymm0                                     // bias
-  vfmadd231ps ymm4, ymm3, ymm1                           // out
+  vfmadd231ps ymm4, ymm2, ymm1                           // out
+  vpbroadcastd ymm1, dword ptr [r9 + 8]                  // scale_row_2
+  vcvtdq2ps ymm2, ymm7                                   // real
+  vmulps ymm1, ymm9, ymm1                                // scale
+  vmovdqa ymm7, ymm0                                     // bias
+  vfmadd231ps ymm7, ymm2, ymm1                           // out
+  vpbroadcastd ymm1, dword ptr [r9 + 4]                  // scale_row_1
+  vcvtdq2ps ymm2, ymm6                                   // real
+  vmulps ymm1, ymm9, ymm1                                // scale
+  vmovdqa ymm6, ymm0                                     // bias
+  vfmadd231ps ymm6, ymm2, ymm1                           // out
   vpbroadcastd ymm1, dword ptr [r9 + 0]                  // scale_row_0
-  vcvtdq2ps ymm2, ymm2                                   // real
+  vcvtdq2ps ymm2, ymm5                                   // real
   vmulps ymm1, ymm9, ymm1                                // scale
   vfmadd231ps ymm0, ymm2, ymm1                           // out
   mov r8, 0
@@ -1002,56 +1002,56 @@ L(if_else):
   cmova r13, r12
   shl r13, 2
   lea r12, [r8 + r13]
-  vpbroadcastd ymm3, dword ptr [r12 + 0]                 // one
-  vpblendd ymm2, ymm2, ymm3, 2                           // old
+  vpbroadcastd ymm5, dword ptr [r12 + 0]                 // one
+  vpblendd ymm2, ymm2, ymm5, 2                           // old
   mov r12, 2
   mov r13, r9
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
   lea r12, [r8 + r13]
-  vpbroadcastd ymm3, dword ptr [r12 + 0]                 // one
-  vpblendd ymm2, ymm2, ymm3, 4                           // old
+  vpbroadcastd ymm5, dword ptr [r12 + 0]                 // one
+  vpblendd ymm2, ymm2, ymm5, 4                           // old
   mov r12, 3
   mov r13, r9
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
   lea r12, [r8 + r13]
-  vpbroadcastd ymm3, dword ptr [r12 + 0]                 // one
-  vpblendd ymm2, ymm2, ymm3, 8                           // old
+  vpbroadcastd ymm5, dword ptr [r12 + 0]                 // one
+  vpblendd ymm2, ymm2, ymm5, 8                           // old
   mov r12, 4
   mov r13, r9
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
   lea r12, [r8 + r13]
-  vpbroadcastd ymm3, dword ptr [r12 + 0]                 // one
-  vpblendd ymm2, ymm2, ymm3, 16                          // old
+  vpbroadcastd ymm5, dword ptr [r12 + 0]                 // one
+  vpblendd ymm2, ymm2, ymm5, 16                          // old
   mov r12, 5
   mov r13, r9
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
   lea r12, [r8 + r13]
-  vpbroadcastd ymm3, dword ptr [r12 + 0]                 // one
-  vpblendd ymm2, ymm2, ymm3, 32                          // old
+  vpbroadcastd ymm5, dword ptr [r12 + 0]                 // one
+  vpblendd ymm2, ymm2, ymm5, 32                          // old
   mov r12, 6
   mov r13, r9
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
   lea r12, [r8 + r13]
-  vpbroadcastd ymm3, dword ptr [r12 + 0]                 // one
-  vpblendd ymm2, ymm2, ymm3, 64                          // old
+  vpbroadcastd ymm5, dword ptr [r12 + 0]                 // one
+  vpblendd ymm2, ymm2, ymm5, 64                          // old
   mov r12, 7
   cmp r9, r12
   cmova r9, r12
   shl r9, 2
   lea r8, [r8 + r9]
-  vpbroadcastd ymm3, dword ptr [r8 + 0]                  // one
-  vpblendd ymm2, ymm2, ymm3, 128                         // old
-  vaddps ymm2, ymm7, ymm2                                // out
+  vpbroadcastd ymm5, dword ptr [r8 + 0]                  // one
+  vpblendd ymm2, ymm2, ymm5, 128                         // old
+  vaddps ymm2, ymm4, ymm2                                // out
   vmaxps ymm2, ymm10, ymm2                               // out
   vminps ymm2, ymm11, ymm2                               // out_3_1
   mov r8, 0
@@ -1066,65 +1066,65 @@ L(if_else):
   mov r8, rbp                                            // dst_2
   test r12, r12
   cmovz r8, rbp
-  vpbroadcastd ymm3, dword ptr [r8 + 0]                  // old
+  vpbroadcastd ymm4, dword ptr [r8 + 0]                  // old
   mov r12, 1
   mov r13, r9
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
   lea r12, [r8 + r13]
-  vpbroadcastd ymm7, dword ptr [r12 + 0]                 // one
-  vpblendd ymm3, ymm3, ymm7, 2                           // old
+  vpbroadcastd ymm5, dword ptr [r12 + 0]                 // one
+  vpblendd ymm4, ymm4, ymm5, 2                           // old
   mov r12, 2
   mov r13, r9
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
   lea r12, [r8 + r13]
-  vpbroadcastd ymm7, dword ptr [r12 + 0]                 // one
-  vpblendd ymm3, ymm3, ymm7, 4                           // old
+  vpbroadcastd ymm5, dword ptr [r12 + 0]                 // one
+  vpblendd ymm4, ymm4, ymm5, 4                           // old
   mov r12, 3
   mov r13, r9
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
   lea r12, [r8 + r13]
-  vpbroadcastd ymm7, dword ptr [r12 + 0]                 // one
-  vpblendd ymm3, ymm3, ymm7, 8                           // old
+  vpbroadcastd ymm5, dword ptr [r12 + 0]                 // one
+  vpblendd ymm4, ymm4, ymm5, 8                           // old
   mov r12, 4
   mov r13, r9
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
   lea r12, [r8 + r13]
-  vpbroadcastd ymm7, dword ptr [r12 + 0]                 // one
-  vpblendd ymm3, ymm3, ymm7, 16                          // old
+  vpbroadcastd ymm5, dword ptr [r12 + 0]                 // one
+  vpblendd ymm4, ymm4, ymm5, 16                          // old
   mov r12, 5
   mov r13, r9
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
   lea r12, [r8 + r13]
-  vpbroadcastd ymm7, dword ptr [r12 + 0]                 // one
-  vpblendd ymm3, ymm3, ymm7, 32                          // old
+  vpbroadcastd ymm5, dword ptr [r12 + 0]                 // one
+  vpblendd ymm4, ymm4, ymm5, 32                          // old
   mov r12, 6
   mov r13, r9
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
   lea r12, [r8 + r13]
-  vpbroadcastd ymm7, dword ptr [r12 + 0]                 // one
-  vpblendd ymm3, ymm3, ymm7, 64                          // old
+  vpbroadcastd ymm5, dword ptr [r12 + 0]                 // one
+  vpblendd ymm4, ymm4, ymm5, 64                          // old
   mov r12, 7
   cmp r9, r12
   cmova r9, r12
   shl r9, 2
   lea r8, [r8 + r9]
-  vpbroadcastd ymm7, dword ptr [r8 + 0]                  // one
-  vpblendd ymm3, ymm3, ymm7, 128                         // old
-  vaddps ymm3, ymm13, ymm3                               // out
-  vmaxps ymm3, ymm10, ymm3                               // out
-  vminps ymm3, ymm11, ymm3                               // out_2_0
+  vpbroadcastd ymm5, dword ptr [r8 + 0]                  // one
+  vpblendd ymm4, ymm4, ymm5, 128                         // old
+  vaddps ymm4, ymm13, ymm4                               // out
+  vmaxps ymm4, ymm10, ymm4                               // out
+  vminps ymm4, ymm11, ymm4                               // out_2_0
   mov r8, 8
   mov r9, r10
   cmp r9, r8
@@ -1137,7 +1137,7 @@ L(if_else):
   lea r8, [rbp + 32]
   test r12, r12
   cmovz r8, rbp
-  vpbroadcastd ymm7, dword ptr [r8 + 0]                  // old
+  vpbroadcastd ymm5, dword ptr [r8 + 0]                  // old
   mov r12, 1
   mov r13, r9
   cmp r13, r12
@@ -1145,7 +1145,7 @@ L(if_else):
   shl r13, 2
   lea r12, [r8 + r13]
   vpbroadcastd ymm8, dword ptr [r12 + 0]                 // one
-  vpblendd ymm7, ymm7, ymm8, 2                           // old
+  vpblendd ymm5, ymm5, ymm8, 2                           // old
   mov r12, 2
   mov r13, r9
   cmp r13, r12
@@ -1153,7 +1153,7 @@ L(if_else):
   shl r13, 2
   lea r12, [r8 + r13]
   vpbroadcastd ymm8, dword ptr [r12 + 0]                 // one
-  vpblendd ymm7, ymm7, ymm8, 4                           // old
+  vpblendd ymm5, ymm5, ymm8, 4                           // old
   mov r12, 3
   mov r13, r9
   cmp r13, r12
@@ -1161,7 +1161,7 @@ L(if_else):
   shl r13, 2
   lea r12, [r8 + r13]
   vpbroadcastd ymm8, dword ptr [r12 + 0]                 // one
-  vpblendd ymm7, ymm7, ymm8, 8                           // old
+  vpblendd ymm5, ymm5, ymm8, 8                           // old
   mov r12, 4
   mov r13, r9
   cmp r13, r12
@@ -1169,7 +1169,7 @@ L(if_else):
   shl r13, 2
   lea r12, [r8 + r13]
   vpbroadcastd ymm8, dword ptr [r12 + 0]                 // one
-  vpblendd ymm7, ymm7, ymm8, 16                          // old
+  vpblendd ymm5, ymm5, ymm8, 16                          // old
   mov r12, 5
   mov r13, r9
   cmp r13, r12
@@ -1177,7 +1177,7 @@ L(if_else):
   shl r13, 2
   lea r12, [r8 + r13]
   vpbroadcastd ymm8, dword ptr [r12 + 0]                 // one
-  vpblendd ymm7, ymm7, ymm8, 32                          // old
+  vpblendd ymm5, ymm5, ymm8, 32                          // old
   mov r12, 6
   mov r13, r9
   cmp r13, r12
@@ -1185,17 +1185,17 @@ L(if_else):
   shl r13, 2
   lea r12, [r8 + r13]
   vpbroadcastd ymm8, dword ptr [r12 + 0]                 // one
-  vpblendd ymm7, ymm7, ymm8, 64                          // old
+  vpblendd ymm5, ymm5, ymm8, 64                          // old
   mov r12, 7
   cmp r9, r12
   cmova r9, r12
   shl r9, 2
   lea r8, [r8 + r9]
   vpbroadcastd ymm8, dword ptr [r8 + 0]                  // one
-  vpblendd ymm7, ymm7, ymm8, 128                         // old
-  vaddps ymm6, ymm6, ymm7                                // out
-  vmaxps ymm6, ymm10, ymm6                               // out
-  vminps ymm6, ymm11, ymm6                               // out_2_1
+  vpblendd ymm5, ymm5, ymm8, 128                         // old
+  vaddps ymm5, ymm7, ymm5                                // out
+  vmaxps ymm5, ymm10, ymm5                               // out
+  vminps ymm5, ymm11, ymm5                               // out_2_1
   mov r8, 0
   mov r9, r10
   cmp r9, r8
@@ -1264,9 +1264,9 @@ L(if_else):
   lea r8, [r8 + r9]
   vpbroadcastd ymm8, dword ptr [r8 + 0]                  // one
   vpblendd ymm7, ymm7, ymm8, 128                         // old
-  vaddps ymm5, ymm5, ymm7                                // out
-  vmaxps ymm5, ymm10, ymm5                               // out
-  vminps ymm5, ymm11, ymm5                               // out_1_0
+  vaddps ymm3, ymm3, ymm7                                // out
+  vmaxps ymm3, ymm10, ymm3                               // out
+  vminps ymm3, ymm11, ymm3                               // out_1_0
   mov r8, 8
   mov r9, r10
   cmp r9, r8
@@ -1335,9 +1335,9 @@ L(if_else):
   lea r8, [r8 + r9]
   vpbroadcastd ymm8, dword ptr [r8 + 0]                  // one
   vpblendd ymm7, ymm7, ymm8, 128                         // old
-  vaddps ymm4, ymm4, ymm7                                // out
-  vmaxps ymm4, ymm10, ymm4                               // out
-  vminps ymm4, ymm11, ymm4                               // out_1_1
+  vaddps ymm6, ymm6, ymm7                                // out
+  vmaxps ymm6, ymm10, ymm6                               // out
+  vminps ymm6, ymm11, ymm6                               // out_1_1
   mov r8, 0
   mov r9, r10
   cmp r9, r8
@@ -1484,9 +1484,9 @@ L(if_else):
   jb L(if_2_done)
   vextracti128 xmm8, ymm1, 0
   vpextrd dword ptr [r11 + 0], xmm8, 0
-  vextracti128 xmm8, ymm3, 0
+  vextracti128 xmm8, ymm4, 0
   vpextrd dword ptr [rbp + 0], xmm8, 0
-  vextracti128 xmm8, ymm5, 0
+  vextracti128 xmm8, ymm3, 0
   vpextrd dword ptr [rbx + 0], xmm8, 0
   vextracti128 xmm8, ymm7, 0
   vpextrd dword ptr [rdx + 0], xmm8, 0
@@ -1498,10 +1498,10 @@ L(if_2_done):
   vextracti128 xmm8, ymm1, 0
   vpextrd dword ptr [r8 + 0], xmm8, 1
   lea r8, [rbp + 4]
-  vextracti128 xmm8, ymm3, 0
+  vextracti128 xmm8, ymm4, 0
   vpextrd dword ptr [r8 + 0], xmm8, 1
   lea r8, [rbx + 4]
-  vextracti128 xmm8, ymm5, 0
+  vextracti128 xmm8, ymm3, 0
   vpextrd dword ptr [r8 + 0], xmm8, 1
   lea r8, [rdx + 4]
   vextracti128 xmm8, ymm7, 0
@@ -1514,10 +1514,10 @@ L(if_3_done):
   vextracti128 xmm8, ymm1, 0
   vpextrd dword ptr [r8 + 0], xmm8, 2
   lea r8, [rbp + 8]
-  vextracti128 xmm8, ymm3, 0
+  vextracti128 xmm8, ymm4, 0
   vpextrd dword ptr [r8 + 0], xmm8, 2
   lea r8, [rbx + 8]
-  vextracti128 xmm8, ymm5, 0
+  vextracti128 xmm8, ymm3, 0
   vpextrd dword ptr [r8 + 0], xmm8, 2
   lea r8, [rdx + 8]
   vextracti128 xmm8, ymm7, 0
@@ -1530,10 +1530,10 @@ L(if_4_done):
   vextracti128 xmm8, ymm1, 0
   vpextrd dword ptr [r8 + 0], xmm8, 3
   lea r8, [rbp + 12]
-  vextracti128 xmm8, ymm3, 0
+  vextracti128 xmm8, ymm4, 0
   vpextrd dword ptr [r8 + 0], xmm8, 3
   lea r8, [rbx + 12]
-  vextracti128 xmm8, ymm5, 0
+  vextracti128 xmm8, ymm3, 0
   vpextrd dword ptr [r8 + 0], xmm8, 3
   lea r8, [rdx + 12]
   vextracti128 xmm8, ymm7, 0
@@ -1546,10 +1546,10 @@ L(if_5_done):
   vextracti128 xmm8, ymm1, 1
   vpextrd dword ptr [r8 + 0], xmm8, 0
   lea r8, [rbp + 16]
-  vextracti128 xmm8, ymm3, 1
+  vextracti128 xmm8, ymm4, 1
   vpextrd dword ptr [r8 + 0], xmm8, 0
   lea r8, [rbx + 16]
-  vextracti128 xmm8, ymm5, 1
+  vextracti128 xmm8, ymm3, 1
   vpextrd dword ptr [r8 + 0], xmm8, 0
   lea r8, [rdx + 16]
   vextracti128 xmm8, ymm7, 1
@@ -1562,10 +1562,10 @@ L(if_6_done):
   vextracti128 xmm8, ymm1, 1
   vpextrd dword ptr [r8 + 0], xmm8, 1
   lea r8, [rbp + 20]
-  vextracti128 xmm8, ymm3, 1
+  vextracti128 xmm8, ymm4, 1
   vpextrd dword ptr [r8 + 0], xmm8, 1
   lea r8, [rbx + 20]
-  vextracti128 xmm8, ymm5, 1
+  vextracti128 xmm8, ymm3, 1
   vpextrd dword ptr [r8 + 0], xmm8, 1
   lea r8, [rdx + 20]
   vextracti128 xmm8, ymm7, 1
@@ -1578,10 +1578,10 @@ L(if_7_done):
   vextracti128 xmm8, ymm1, 1
   vpextrd dword ptr [r8 + 0], xmm8, 2
   lea r8, [rbp + 24]
-  vextracti128 xmm8, ymm3, 1
+  vextracti128 xmm8, ymm4, 1
   vpextrd dword ptr [r8 + 0], xmm8, 2
   lea r8, [rbx + 24]
-  vextracti128 xmm8, ymm5, 1
+  vextracti128 xmm8, ymm3, 1
   vpextrd dword ptr [r8 + 0], xmm8, 2
   lea r8, [rdx + 24]
   vextracti128 xmm8, ymm7, 1
@@ -1594,10 +1594,10 @@ L(if_8_done):
   vextracti128 xmm1, ymm1, 1
   vpextrd dword ptr [r8 + 0], xmm1, 3
   lea r8, [rbp + 28]
-  vextracti128 xmm1, ymm3, 1
+  vextracti128 xmm1, ymm4, 1
   vpextrd dword ptr [r8 + 0], xmm1, 3
   lea r8, [rbx + 28]
-  vextracti128 xmm1, ymm5, 1
+  vextracti128 xmm1, ymm3, 1
   vpextrd dword ptr [r8 + 0], xmm1, 3
   lea r8, [rdx + 28]
   vextracti128 xmm1, ymm7, 1
@@ -1610,10 +1610,10 @@ L(if_9_done):
   vextracti128 xmm1, ymm2, 0
   vpextrd dword ptr [r8 + 0], xmm1, 0
   lea r8, [rbp + 32]
-  vextracti128 xmm1, ymm6, 0
+  vextracti128 xmm1, ymm5, 0
   vpextrd dword ptr [r8 + 0], xmm1, 0
   lea r8, [rbx + 32]
-  vextracti128 xmm1, ymm4, 0
+  vextracti128 xmm1, ymm6, 0
   vpextrd dword ptr [r8 + 0], xmm1, 0
   lea r8, [rdx + 32]
   vextracti128 xmm1, ymm0, 0
@@ -1626,10 +1626,10 @@ L(if_10_done):
   vextracti128 xmm1, ymm2, 0
   vpextrd dword ptr [r8 + 0], xmm1, 1
   lea r8, [rbp + 36]
-  vextracti128 xmm1, ymm6, 0
+  vextracti128 xmm1, ymm5, 0
   vpextrd dword ptr [r8 + 0], xmm1, 1
   lea r8, [rbx + 36]
-  vextracti128 xmm1, ymm4, 0
+  vextracti128 xmm1, ymm6, 0
   vpextrd dword ptr [r8 + 0], xmm1, 1
   lea r8, [rdx + 36]
   vextracti128 xmm1, ymm0, 0
@@ -1642,10 +1642,10 @@ L(if_11_done):
   vextracti128 xmm1, ymm2, 0
   vpextrd dword ptr [r8 + 0], xmm1, 2
   lea r8, [rbp + 40]
-  vextracti128 xmm1, ymm6, 0
+  vextracti128 xmm1, ymm5, 0
   vpextrd dword ptr [r8 + 0], xmm1, 2
   lea r8, [rbx + 40]
-  vextracti128 xmm1, ymm4, 0
+  vextracti128 xmm1, ymm6, 0
   vpextrd dword ptr [r8 + 0], xmm1, 2
   lea r8, [rdx + 40]
   vextracti128 xmm1, ymm0, 0
@@ -1658,10 +1658,10 @@ L(if_12_done):
   vextracti128 xmm1, ymm2, 0
   vpextrd dword ptr [r8 + 0], xmm1, 3
   lea r8, [rbp + 44]
-  vextracti128 xmm1, ymm6, 0
+  vextracti128 xmm1, ymm5, 0
   vpextrd dword ptr [r8 + 0], xmm1, 3
   lea r8, [rbx + 44]
-  vextracti128 xmm1, ymm4, 0
+  vextracti128 xmm1, ymm6, 0
   vpextrd dword ptr [r8 + 0], xmm1, 3
   lea r8, [rdx + 44]
   vextracti128 xmm1, ymm0, 0
@@ -1674,10 +1674,10 @@ L(if_13_done):
   vextracti128 xmm1, ymm2, 1
   vpextrd dword ptr [r8 + 0], xmm1, 0
   lea r8, [rbp + 48]
-  vextracti128 xmm1, ymm6, 1
+  vextracti128 xmm1, ymm5, 1
   vpextrd dword ptr [r8 + 0], xmm1, 0
   lea r8, [rbx + 48]
-  vextracti128 xmm1, ymm4, 1
+  vextracti128 xmm1, ymm6, 1
   vpextrd dword ptr [r8 + 0], xmm1, 0
   lea r8, [rdx + 48]
   vextracti128 xmm1, ymm0, 1
@@ -1690,10 +1690,10 @@ L(if_14_done):
   vextracti128 xmm1, ymm2, 1
   vpextrd dword ptr [r8 + 0], xmm1, 1
   lea r8, [rbp + 52]
-  vextracti128 xmm1, ymm6, 1
+  vextracti128 xmm1, ymm5, 1
   vpextrd dword ptr [r8 + 0], xmm1, 1
   lea r8, [rbx + 52]
-  vextracti128 xmm1, ymm4, 1
+  vextracti128 xmm1, ymm6, 1
   vpextrd dword ptr [r8 + 0], xmm1, 1
   lea r8, [rdx + 52]
   vextracti128 xmm1, ymm0, 1
@@ -1706,10 +1706,10 @@ L(if_15_done):
   vextracti128 xmm1, ymm2, 1
   vpextrd dword ptr [r8 + 0], xmm1, 2
   lea r8, [rbp + 56]
-  vextracti128 xmm1, ymm6, 1
+  vextracti128 xmm1, ymm5, 1
   vpextrd dword ptr [r8 + 0], xmm1, 2
   lea r8, [rbx + 56]
-  vextracti128 xmm1, ymm4, 1
+  vextracti128 xmm1, ymm6, 1
   vpextrd dword ptr [r8 + 0], xmm1, 2
   lea r8, [rdx + 56]
   vextracti128 xmm0, ymm0, 1

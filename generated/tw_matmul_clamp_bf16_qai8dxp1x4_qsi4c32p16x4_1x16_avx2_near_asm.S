@@ -8,7 +8,7 @@
 //     | 64 x k bits of codes | 16 f16 x scales a block | 16 f32 x sums | 16 f32 x bias |
 // tile 1 x 16: needs 11 vector registers on avx2 (4 accumulators + 5 operands + 2 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (a1e72ea30316159d)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (5bc41271bb0505c3)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -211,7 +211,6 @@ L(k):
   vpbroadcastd ymm6, dword ptr [r12 + 32]                // sum
   vpaddd ymm4, ymm4, ymm6                                // sum_0_0
   vpmaddwd ymm5, ymm5, ymm1                              // wide
-  vpbroadcastd ymm6, dword ptr [r12 + 32]                // sum
   vpaddd ymm5, ymm5, ymm6                                // sum_0_1
   vcvtph2ps ymm6, xmmword ptr [r13 + 256]                // scale_0
   vcvtph2ps ymm7, xmmword ptr [r13 + 272]                // scale_1

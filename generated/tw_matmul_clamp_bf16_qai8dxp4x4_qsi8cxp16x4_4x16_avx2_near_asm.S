@@ -13,10 +13,10 @@
 //
 // Registers in loop k:
 //  rax n_left  rcx m_left  rdx dst_tile  rsi n_left  rdi args  r8 k_padded  r9 k_left
-//  r10 rhs_prefetch  r11 lhs_panel  rbx rhs_panel  rbp ahead  ymm0 even_bytes  ymm1 acc_0_0
-//  ymm2 acc_0_1  ymm3 acc_1_0  ymm4 acc_1_1  ymm5 acc_2_0  ymm6 acc_2_1  ymm7 acc_3_0  ymm8 acc_3_1
-//  ymm9 raw_0 ...  ymm10 even_0 ...  ymm11 raw_1 ...  ymm12 even_1 ...  ymm13 a_0 ...
-//  ymm14 product
+//  r10 rhs_prefetch  r11 lhs_panel  rbx rhs_panel  rbp ahead  ymm0 even_bytes  ymm1 acc_0 ...
+//  ymm2 acc_1 ...  ymm3 acc_2 ...  ymm4 acc_3 ...  ymm5 acc_0 ...  ymm6 acc_1 ...  ymm7 acc_2 ...
+//  ymm8 acc_3 ...  ymm9 raw_0 ...  ymm10 even_0 ...  ymm11 raw_1 ...  ymm12 even_1 ...
+//  ymm13 a_0 ...  ymm14 product
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -164,19 +164,19 @@ L(m):
   mov r10, 16711935
   vmovd xmm0, r10d                                       // even_bytes
   vpbroadcastd ymm0, xmm0
-  vpbroadcastd ymm1, dword ptr [r9 + 0]                  // acc_0_0
-  vpbroadcastd ymm2, dword ptr [r9 + 0]                  // acc_0_1
-  vpbroadcastd ymm3, dword ptr [r9 + 4]                  // acc_1_0
-  vpbroadcastd ymm4, dword ptr [r9 + 4]                  // acc_1_1
-  vpbroadcastd ymm5, dword ptr [r9 + 8]                  // acc_2_0
-  vpbroadcastd ymm6, dword ptr [r9 + 8]                  // acc_2_1
-  vpbroadcastd ymm7, dword ptr [r9 + 12]                 // acc_3_0
-  vpbroadcastd ymm8, dword ptr [r9 + 12]                 // acc_3_1
+  vpbroadcastd ymm1, dword ptr [r9 + 0]                  // acc_0
+  vpbroadcastd ymm2, dword ptr [r9 + 4]                  // acc_1
+  vpbroadcastd ymm3, dword ptr [r9 + 8]                  // acc_2
+  vpbroadcastd ymm4, dword ptr [r9 + 12]                 // acc_3
   mov r9, r8                                             // k_padded
   shr r9, 5                                              // k_steps
   mov r10, qword ptr [rdi + 8*19]                        // rhs_prefetch
   mov r11, qword ptr [rsp + 0]                           // lhs_panel
   mov rbx, qword ptr [rsp + 8]                           // rhs_panel
+  vmovdqa ymm5, ymm1                                     // acc_0
+  vmovdqa ymm6, ymm2                                     // acc_1
+  vmovdqa ymm7, ymm3                                     // acc_2
+  vmovdqa ymm8, ymm4                                     // acc_3
   test r9, r9
   jz L(k_done)
   .balign 64
@@ -193,40 +193,40 @@ L(k):
   vpmaddwd ymm14, ymm10, ymm13                           // product
   vpaddd ymm1, ymm1, ymm14                               // acc_0_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm13                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm13                               // acc_0_1
   vpbroadcastd ymm13, dword ptr [r11 + 8]                // a_1
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm14                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm14                               // acc_1_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm4, ymm4, ymm13                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm13                               // acc_1_1
   vpbroadcastd ymm13, dword ptr [r11 + 16]               // a_2
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm14                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm14                               // acc_2_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm13                               // acc_2_1
   vpbroadcastd ymm13, dword ptr [r11 + 24]               // a_3
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_3_0
+  vpaddd ymm4, ymm4, ymm10                               // acc_3_0
   vpmaddwd ymm10, ymm12, ymm13                           // product
   vpaddd ymm8, ymm8, ymm10                               // acc_3_1
   vpbroadcastd ymm10, dword ptr [r11 + 4]                // a_0
   vpmaddwd ymm12, ymm9, ymm10                            // product
   vpaddd ymm1, ymm1, ymm12                               // acc_0_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm2, ymm2, ymm10                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [r11 + 12]               // a_1
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm3, ymm3, ymm12                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm12                               // acc_1_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm4, ymm4, ymm10                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm10                               // acc_1_1
   vpbroadcastd ymm10, dword ptr [r11 + 20]               // a_2
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm5, ymm5, ymm12                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm12                               // acc_2_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_2_1
   vpbroadcastd ymm10, dword ptr [r11 + 28]               // a_3
   vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_3_0
+  vpaddd ymm4, ymm4, ymm9                                // acc_3_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_3_1
   prefetcht0 byte ptr [rbp + 64]                         // ahead
@@ -240,40 +240,40 @@ L(k):
   vpmaddwd ymm14, ymm10, ymm13                           // product
   vpaddd ymm1, ymm1, ymm14                               // acc_0_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm13                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm13                               // acc_0_1
   vpbroadcastd ymm13, dword ptr [r11 + 40]               // a_1
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm14                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm14                               // acc_1_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm4, ymm4, ymm13                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm13                               // acc_1_1
   vpbroadcastd ymm13, dword ptr [r11 + 48]               // a_2
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm14                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm14                               // acc_2_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm13                               // acc_2_1
   vpbroadcastd ymm13, dword ptr [r11 + 56]               // a_3
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_3_0
+  vpaddd ymm4, ymm4, ymm10                               // acc_3_0
   vpmaddwd ymm10, ymm12, ymm13                           // product
   vpaddd ymm8, ymm8, ymm10                               // acc_3_1
   vpbroadcastd ymm10, dword ptr [r11 + 36]               // a_0
   vpmaddwd ymm12, ymm9, ymm10                            // product
   vpaddd ymm1, ymm1, ymm12                               // acc_0_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm2, ymm2, ymm10                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [r11 + 44]               // a_1
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm3, ymm3, ymm12                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm12                               // acc_1_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm4, ymm4, ymm10                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm10                               // acc_1_1
   vpbroadcastd ymm10, dword ptr [r11 + 52]               // a_2
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm5, ymm5, ymm12                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm12                               // acc_2_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_2_1
   vpbroadcastd ymm10, dword ptr [r11 + 60]               // a_3
   vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_3_0
+  vpaddd ymm4, ymm4, ymm9                                // acc_3_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_3_1
   prefetcht0 byte ptr [rbp + 128]                        // ahead
@@ -287,40 +287,40 @@ L(k):
   vpmaddwd ymm14, ymm10, ymm13                           // product
   vpaddd ymm1, ymm1, ymm14                               // acc_0_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm13                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm13                               // acc_0_1
   vpbroadcastd ymm13, dword ptr [r11 + 72]               // a_1
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm14                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm14                               // acc_1_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm4, ymm4, ymm13                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm13                               // acc_1_1
   vpbroadcastd ymm13, dword ptr [r11 + 80]               // a_2
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm14                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm14                               // acc_2_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm13                               // acc_2_1
   vpbroadcastd ymm13, dword ptr [r11 + 88]               // a_3
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_3_0
+  vpaddd ymm4, ymm4, ymm10                               // acc_3_0
   vpmaddwd ymm10, ymm12, ymm13                           // product
   vpaddd ymm8, ymm8, ymm10                               // acc_3_1
   vpbroadcastd ymm10, dword ptr [r11 + 68]               // a_0
   vpmaddwd ymm12, ymm9, ymm10                            // product
   vpaddd ymm1, ymm1, ymm12                               // acc_0_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm2, ymm2, ymm10                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [r11 + 76]               // a_1
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm3, ymm3, ymm12                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm12                               // acc_1_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm4, ymm4, ymm10                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm10                               // acc_1_1
   vpbroadcastd ymm10, dword ptr [r11 + 84]               // a_2
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm5, ymm5, ymm12                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm12                               // acc_2_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_2_1
   vpbroadcastd ymm10, dword ptr [r11 + 92]               // a_3
   vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_3_0
+  vpaddd ymm4, ymm4, ymm9                                // acc_3_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_3_1
   prefetcht0 byte ptr [rbp + 192]                        // ahead
@@ -334,40 +334,40 @@ L(k):
   vpmaddwd ymm14, ymm10, ymm13                           // product
   vpaddd ymm1, ymm1, ymm14                               // acc_0_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm13                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm13                               // acc_0_1
   vpbroadcastd ymm13, dword ptr [r11 + 104]              // a_1
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm14                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm14                               // acc_1_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm4, ymm4, ymm13                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm13                               // acc_1_1
   vpbroadcastd ymm13, dword ptr [r11 + 112]              // a_2
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm14                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm14                               // acc_2_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm13                               // acc_2_1
   vpbroadcastd ymm13, dword ptr [r11 + 120]              // a_3
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_3_0
+  vpaddd ymm4, ymm4, ymm10                               // acc_3_0
   vpmaddwd ymm10, ymm12, ymm13                           // product
   vpaddd ymm8, ymm8, ymm10                               // acc_3_1
   vpbroadcastd ymm10, dword ptr [r11 + 100]              // a_0
   vpmaddwd ymm12, ymm9, ymm10                            // product
   vpaddd ymm1, ymm1, ymm12                               // acc_0_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm2, ymm2, ymm10                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [r11 + 108]              // a_1
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm3, ymm3, ymm12                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm12                               // acc_1_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm4, ymm4, ymm10                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm10                               // acc_1_1
   vpbroadcastd ymm10, dword ptr [r11 + 116]              // a_2
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm5, ymm5, ymm12                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm12                               // acc_2_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_2_1
   vpbroadcastd ymm10, dword ptr [r11 + 124]              // a_3
   vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_3_0
+  vpaddd ymm4, ymm4, ymm9                                // acc_3_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_3_1
   prefetcht0 byte ptr [rbp + 256]                        // ahead
@@ -381,40 +381,40 @@ L(k):
   vpmaddwd ymm14, ymm10, ymm13                           // product
   vpaddd ymm1, ymm1, ymm14                               // acc_0_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm13                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm13                               // acc_0_1
   vpbroadcastd ymm13, dword ptr [r11 + 136]              // a_1
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm14                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm14                               // acc_1_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm4, ymm4, ymm13                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm13                               // acc_1_1
   vpbroadcastd ymm13, dword ptr [r11 + 144]              // a_2
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm14                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm14                               // acc_2_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm13                               // acc_2_1
   vpbroadcastd ymm13, dword ptr [r11 + 152]              // a_3
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_3_0
+  vpaddd ymm4, ymm4, ymm10                               // acc_3_0
   vpmaddwd ymm10, ymm12, ymm13                           // product
   vpaddd ymm8, ymm8, ymm10                               // acc_3_1
   vpbroadcastd ymm10, dword ptr [r11 + 132]              // a_0
   vpmaddwd ymm12, ymm9, ymm10                            // product
   vpaddd ymm1, ymm1, ymm12                               // acc_0_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm2, ymm2, ymm10                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [r11 + 140]              // a_1
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm3, ymm3, ymm12                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm12                               // acc_1_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm4, ymm4, ymm10                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm10                               // acc_1_1
   vpbroadcastd ymm10, dword ptr [r11 + 148]              // a_2
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm5, ymm5, ymm12                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm12                               // acc_2_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_2_1
   vpbroadcastd ymm10, dword ptr [r11 + 156]              // a_3
   vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_3_0
+  vpaddd ymm4, ymm4, ymm9                                // acc_3_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_3_1
   prefetcht0 byte ptr [rbp + 320]                        // ahead
@@ -428,40 +428,40 @@ L(k):
   vpmaddwd ymm14, ymm10, ymm13                           // product
   vpaddd ymm1, ymm1, ymm14                               // acc_0_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm13                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm13                               // acc_0_1
   vpbroadcastd ymm13, dword ptr [r11 + 168]              // a_1
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm14                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm14                               // acc_1_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm4, ymm4, ymm13                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm13                               // acc_1_1
   vpbroadcastd ymm13, dword ptr [r11 + 176]              // a_2
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm14                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm14                               // acc_2_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm13                               // acc_2_1
   vpbroadcastd ymm13, dword ptr [r11 + 184]              // a_3
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_3_0
+  vpaddd ymm4, ymm4, ymm10                               // acc_3_0
   vpmaddwd ymm10, ymm12, ymm13                           // product
   vpaddd ymm8, ymm8, ymm10                               // acc_3_1
   vpbroadcastd ymm10, dword ptr [r11 + 164]              // a_0
   vpmaddwd ymm12, ymm9, ymm10                            // product
   vpaddd ymm1, ymm1, ymm12                               // acc_0_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm2, ymm2, ymm10                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [r11 + 172]              // a_1
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm3, ymm3, ymm12                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm12                               // acc_1_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm4, ymm4, ymm10                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm10                               // acc_1_1
   vpbroadcastd ymm10, dword ptr [r11 + 180]              // a_2
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm5, ymm5, ymm12                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm12                               // acc_2_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_2_1
   vpbroadcastd ymm10, dword ptr [r11 + 188]              // a_3
   vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_3_0
+  vpaddd ymm4, ymm4, ymm9                                // acc_3_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_3_1
   prefetcht0 byte ptr [rbp + 384]                        // ahead
@@ -475,40 +475,40 @@ L(k):
   vpmaddwd ymm14, ymm10, ymm13                           // product
   vpaddd ymm1, ymm1, ymm14                               // acc_0_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm13                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm13                               // acc_0_1
   vpbroadcastd ymm13, dword ptr [r11 + 200]              // a_1
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm14                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm14                               // acc_1_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm4, ymm4, ymm13                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm13                               // acc_1_1
   vpbroadcastd ymm13, dword ptr [r11 + 208]              // a_2
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm14                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm14                               // acc_2_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm13                               // acc_2_1
   vpbroadcastd ymm13, dword ptr [r11 + 216]              // a_3
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_3_0
+  vpaddd ymm4, ymm4, ymm10                               // acc_3_0
   vpmaddwd ymm10, ymm12, ymm13                           // product
   vpaddd ymm8, ymm8, ymm10                               // acc_3_1
   vpbroadcastd ymm10, dword ptr [r11 + 196]              // a_0
   vpmaddwd ymm12, ymm9, ymm10                            // product
   vpaddd ymm1, ymm1, ymm12                               // acc_0_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm2, ymm2, ymm10                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [r11 + 204]              // a_1
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm3, ymm3, ymm12                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm12                               // acc_1_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm4, ymm4, ymm10                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm10                               // acc_1_1
   vpbroadcastd ymm10, dword ptr [r11 + 212]              // a_2
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm5, ymm5, ymm12                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm12                               // acc_2_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_2_1
   vpbroadcastd ymm10, dword ptr [r11 + 220]              // a_3
   vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_3_0
+  vpaddd ymm4, ymm4, ymm9                                // acc_3_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_3_1
   prefetcht0 byte ptr [rbp + 448]                        // ahead
@@ -522,40 +522,40 @@ L(k):
   vpmaddwd ymm14, ymm10, ymm13                           // product
   vpaddd ymm1, ymm1, ymm14                               // acc_0_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm13                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm13                               // acc_0_1
   vpbroadcastd ymm13, dword ptr [r11 + 232]              // a_1
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm14                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm14                               // acc_1_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm4, ymm4, ymm13                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm13                               // acc_1_1
   vpbroadcastd ymm13, dword ptr [r11 + 240]              // a_2
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm14                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm14                               // acc_2_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm13                               // acc_2_1
   vpbroadcastd ymm13, dword ptr [r11 + 248]              // a_3
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_3_0
+  vpaddd ymm4, ymm4, ymm10                               // acc_3_0
   vpmaddwd ymm10, ymm12, ymm13                           // product
   vpaddd ymm8, ymm8, ymm10                               // acc_3_1
   vpbroadcastd ymm10, dword ptr [r11 + 228]              // a_0
   vpmaddwd ymm12, ymm9, ymm10                            // product
   vpaddd ymm1, ymm1, ymm12                               // acc_0_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm2, ymm2, ymm10                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [r11 + 236]              // a_1
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm3, ymm3, ymm12                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm12                               // acc_1_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm4, ymm4, ymm10                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm10                               // acc_1_1
   vpbroadcastd ymm10, dword ptr [r11 + 244]              // a_2
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm5, ymm5, ymm12                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm12                               // acc_2_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_2_1
   vpbroadcastd ymm10, dword ptr [r11 + 252]              // a_3
   vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_3_0
+  vpaddd ymm4, ymm4, ymm9                                // acc_3_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_3_1
   lea r11, [r11 + 256]
@@ -580,22 +580,22 @@ L(k_done):
   vpmulld ymm11, ymm0, ymm10                             // product
   vpaddd ymm1, ymm1, ymm11                               // sum
   vpmulld ymm10, ymm9, ymm10                             // product
-  vpaddd ymm2, ymm2, ymm10                               // sum
+  vpaddd ymm5, ymm5, ymm10                               // sum
   vpbroadcastd ymm10, dword ptr [r9 + 4]                 // zero_1
+  vpmulld ymm11, ymm0, ymm10                             // product
+  vpaddd ymm2, ymm2, ymm11                               // sum
+  vpmulld ymm10, ymm9, ymm10                             // product
+  vpaddd ymm6, ymm6, ymm10                               // sum
+  vpbroadcastd ymm10, dword ptr [r9 + 8]                 // zero_2
   vpmulld ymm11, ymm0, ymm10                             // product
   vpaddd ymm3, ymm3, ymm11                               // sum
   vpmulld ymm10, ymm9, ymm10                             // product
-  vpaddd ymm4, ymm4, ymm10                               // sum
-  vpbroadcastd ymm10, dword ptr [r9 + 8]                 // zero_2
-  vpmulld ymm11, ymm0, ymm10                             // product
-  vpaddd ymm5, ymm5, ymm11                               // sum
-  vpmulld ymm10, ymm9, ymm10                             // product
-  vpaddd ymm6, ymm6, ymm10                               // sum
+  vpaddd ymm7, ymm7, ymm10                               // sum
   vpbroadcastd ymm10, dword ptr [r9 + 12]                // zero_3
   vpmulld ymm0, ymm0, ymm10                              // product
-  vpaddd ymm0, ymm7, ymm0                                // sum
-  vpmulld ymm7, ymm9, ymm10                              // product
-  vpaddd ymm7, ymm8, ymm7                                // sum
+  vpaddd ymm0, ymm4, ymm0                                // sum
+  vpmulld ymm4, ymm9, ymm10                              // product
+  vpaddd ymm4, ymm8, ymm4                                // sum
   mov r9, 16
   mov r10, r8                                            // k_padded
   imul r10, r9
@@ -676,25 +676,6 @@ L(k_done):
   vpackusdw ymm0, ymm0, ymm0
   vpermq ymm0, ymm0, 8
   vpbroadcastd ymm14, dword ptr [r9 + 8]                 // scale_row_2
-  vcvtdq2ps ymm5, ymm5                                   // real
-  vmulps ymm14, ymm8, ymm14                              // scale
-  vmovdqa ymm15, ymm13                                   // bias
-  vfmadd231ps ymm15, ymm5, ymm14                         // out
-  vmaxps ymm5, ymm10, ymm15                              // out
-  vminps ymm5, ymm11, ymm5                               // out
-  vpsrld ymm14, ymm12, 14                                // bits
-  vpsrld ymm15, ymm5, 16                                 // bits
-  vpand ymm14, ymm15, ymm14                              // odd
-  vpaddd ymm15, ymm5, ymm12                              // bits
-  vpaddd ymm14, ymm15, ymm14                             // bits
-  vpsrld ymm14, ymm14, 16                                // bits
-  vpslld ymm14, ymm14, 16                                // bits
-  vmaxps ymm5, ymm14, ymm5                               // out
-  vminps ymm5, ymm14, ymm5                               // out
-  vpsrld ymm5, ymm5, 16                                  // out_2_0
-  vpackusdw ymm5, ymm5, ymm5
-  vpermq ymm5, ymm5, 8
-  vpbroadcastd ymm14, dword ptr [r9 + 4]                 // scale_row_1
   vcvtdq2ps ymm3, ymm3                                   // real
   vmulps ymm14, ymm8, ymm14                              // scale
   vmovdqa ymm15, ymm13                                   // bias
@@ -710,9 +691,28 @@ L(k_done):
   vpslld ymm14, ymm14, 16                                // bits
   vmaxps ymm3, ymm14, ymm3                               // out
   vminps ymm3, ymm14, ymm3                               // out
-  vpsrld ymm3, ymm3, 16                                  // out_1_0
+  vpsrld ymm3, ymm3, 16                                  // out_2_0
   vpackusdw ymm3, ymm3, ymm3
   vpermq ymm3, ymm3, 8
+  vpbroadcastd ymm14, dword ptr [r9 + 4]                 // scale_row_1
+  vcvtdq2ps ymm2, ymm2                                   // real
+  vmulps ymm14, ymm8, ymm14                              // scale
+  vmovdqa ymm15, ymm13                                   // bias
+  vfmadd231ps ymm15, ymm2, ymm14                         // out
+  vmaxps ymm2, ymm10, ymm15                              // out
+  vminps ymm2, ymm11, ymm2                               // out
+  vpsrld ymm14, ymm12, 14                                // bits
+  vpsrld ymm15, ymm2, 16                                 // bits
+  vpand ymm14, ymm15, ymm14                              // odd
+  vpaddd ymm15, ymm2, ymm12                              // bits
+  vpaddd ymm14, ymm15, ymm14                             // bits
+  vpsrld ymm14, ymm14, 16                                // bits
+  vpslld ymm14, ymm14, 16                                // bits
+  vmaxps ymm2, ymm14, ymm2                               // out
+  vminps ymm2, ymm14, ymm2                               // out
+  vpsrld ymm2, ymm2, 16                                  // out_1_0
+  vpackusdw ymm2, ymm2, ymm2
+  vpermq ymm2, ymm2, 8
   vpbroadcastd ymm14, dword ptr [r9 + 0]                 // scale_row_0
   vcvtdq2ps ymm1, ymm1                                   // real
   vmulps ymm8, ymm8, ymm14                               // scale
@@ -733,44 +733,6 @@ L(k_done):
   vpermq ymm1, ymm1, 8
   vmovdqu ymm8, ymmword ptr [r12 + 32]                   // bias
   vpbroadcastd ymm13, dword ptr [r9 + 12]                // scale_row_3
-  vcvtdq2ps ymm7, ymm7                                   // real
-  vmulps ymm13, ymm9, ymm13                              // scale
-  vmovdqa ymm14, ymm8                                    // bias
-  vfmadd231ps ymm14, ymm7, ymm13                         // out
-  vmaxps ymm7, ymm10, ymm14                              // out
-  vminps ymm7, ymm11, ymm7                               // out
-  vpsrld ymm13, ymm12, 14                                // bits
-  vpsrld ymm14, ymm7, 16                                 // bits
-  vpand ymm13, ymm14, ymm13                              // odd
-  vpaddd ymm14, ymm7, ymm12                              // bits
-  vpaddd ymm13, ymm14, ymm13                             // bits
-  vpsrld ymm13, ymm13, 16                                // bits
-  vpslld ymm13, ymm13, 16                                // bits
-  vmaxps ymm7, ymm13, ymm7                               // out
-  vminps ymm7, ymm13, ymm7                               // out
-  vpsrld ymm7, ymm7, 16                                  // out_3_1
-  vpackusdw ymm7, ymm7, ymm7
-  vpermq ymm7, ymm7, 8
-  vpbroadcastd ymm13, dword ptr [r9 + 8]                 // scale_row_2
-  vcvtdq2ps ymm6, ymm6                                   // real
-  vmulps ymm13, ymm9, ymm13                              // scale
-  vmovdqa ymm14, ymm8                                    // bias
-  vfmadd231ps ymm14, ymm6, ymm13                         // out
-  vmaxps ymm6, ymm10, ymm14                              // out
-  vminps ymm6, ymm11, ymm6                               // out
-  vpsrld ymm13, ymm12, 14                                // bits
-  vpsrld ymm14, ymm6, 16                                 // bits
-  vpand ymm13, ymm14, ymm13                              // odd
-  vpaddd ymm14, ymm6, ymm12                              // bits
-  vpaddd ymm13, ymm14, ymm13                             // bits
-  vpsrld ymm13, ymm13, 16                                // bits
-  vpslld ymm13, ymm13, 16                                // bits
-  vmaxps ymm6, ymm13, ymm6                               // out
-  vminps ymm6, ymm13, ymm6                               // out
-  vpsrld ymm6, ymm6, 16                                  // out_2_1
-  vpackusdw ymm6, ymm6, ymm6
-  vpermq ymm6, ymm6, 8
-  vpbroadcastd ymm13, dword ptr [r9 + 4]                 // scale_row_1
   vcvtdq2ps ymm4, ymm4                                   // real
   vmulps ymm13, ymm9, ymm13                              // scale
   vmovdqa ymm14, ymm8                                    // bias
@@ -786,35 +748,73 @@ L(k_done):
   vpslld ymm13, ymm13, 16                                // bits
   vmaxps ymm4, ymm13, ymm4                               // out
   vminps ymm4, ymm13, ymm4                               // out
-  vpsrld ymm4, ymm4, 16                                  // out_1_1
+  vpsrld ymm4, ymm4, 16                                  // out_3_1
   vpackusdw ymm4, ymm4, ymm4
   vpermq ymm4, ymm4, 8
+  vpbroadcastd ymm13, dword ptr [r9 + 8]                 // scale_row_2
+  vcvtdq2ps ymm7, ymm7                                   // real
+  vmulps ymm13, ymm9, ymm13                              // scale
+  vmovdqa ymm14, ymm8                                    // bias
+  vfmadd231ps ymm14, ymm7, ymm13                         // out
+  vmaxps ymm7, ymm10, ymm14                              // out
+  vminps ymm7, ymm11, ymm7                               // out
+  vpsrld ymm13, ymm12, 14                                // bits
+  vpsrld ymm14, ymm7, 16                                 // bits
+  vpand ymm13, ymm14, ymm13                              // odd
+  vpaddd ymm14, ymm7, ymm12                              // bits
+  vpaddd ymm13, ymm14, ymm13                             // bits
+  vpsrld ymm13, ymm13, 16                                // bits
+  vpslld ymm13, ymm13, 16                                // bits
+  vmaxps ymm7, ymm13, ymm7                               // out
+  vminps ymm7, ymm13, ymm7                               // out
+  vpsrld ymm7, ymm7, 16                                  // out_2_1
+  vpackusdw ymm7, ymm7, ymm7
+  vpermq ymm7, ymm7, 8
+  vpbroadcastd ymm13, dword ptr [r9 + 4]                 // scale_row_1
+  vcvtdq2ps ymm6, ymm6                                   // real
+  vmulps ymm13, ymm9, ymm13                              // scale
+  vmovdqa ymm14, ymm8                                    // bias
+  vfmadd231ps ymm14, ymm6, ymm13                         // out
+  vmaxps ymm6, ymm10, ymm14                              // out
+  vminps ymm6, ymm11, ymm6                               // out
+  vpsrld ymm13, ymm12, 14                                // bits
+  vpsrld ymm14, ymm6, 16                                 // bits
+  vpand ymm13, ymm14, ymm13                              // odd
+  vpaddd ymm14, ymm6, ymm12                              // bits
+  vpaddd ymm13, ymm14, ymm13                             // bits
+  vpsrld ymm13, ymm13, 16                                // bits
+  vpslld ymm13, ymm13, 16                                // bits
+  vmaxps ymm6, ymm13, ymm6                               // out
+  vminps ymm6, ymm13, ymm6                               // out
+  vpsrld ymm6, ymm6, 16                                  // out_1_1
+  vpackusdw ymm6, ymm6, ymm6
+  vpermq ymm6, ymm6, 8
   vpbroadcastd ymm13, dword ptr [r9 + 0]                 // scale_row_0
-  vcvtdq2ps ymm2, ymm2                                   // real
+  vcvtdq2ps ymm5, ymm5                                   // real
   vmulps ymm9, ymm9, ymm13                               // scale
-  vfmadd231ps ymm8, ymm2, ymm9                           // out
-  vmaxps ymm2, ymm10, ymm8                               // out
-  vminps ymm2, ymm11, ymm2                               // out
+  vfmadd231ps ymm8, ymm5, ymm9                           // out
+  vmaxps ymm5, ymm10, ymm8                               // out
+  vminps ymm5, ymm11, ymm5                               // out
   vpsrld ymm8, ymm12, 14                                 // bits
-  vpsrld ymm9, ymm2, 16                                  // bits
+  vpsrld ymm9, ymm5, 16                                  // bits
   vpand ymm8, ymm9, ymm8                                 // odd
-  vpaddd ymm9, ymm2, ymm12                               // bits
+  vpaddd ymm9, ymm5, ymm12                               // bits
   vpaddd ymm8, ymm9, ymm8                                // bits
   vpsrld ymm8, ymm8, 16                                  // bits
   vpslld ymm8, ymm8, 16                                  // bits
-  vmaxps ymm2, ymm8, ymm2                                // out
-  vminps ymm2, ymm8, ymm2                                // out
-  vpsrld ymm2, ymm2, 16                                  // out_0_1
-  vpackusdw ymm2, ymm2, ymm2
-  vpermq ymm2, ymm2, 8
+  vmaxps ymm5, ymm8, ymm5                                // out
+  vminps ymm5, ymm8, ymm5                                // out
+  vpsrld ymm5, ymm5, 16                                  // out_0_1
+  vpackusdw ymm5, ymm5, ymm5
+  vpermq ymm5, ymm5, 8
   vmovdqu xmmword ptr [r11 + 0], xmm0                    // out_3_0
-  vmovdqu xmmword ptr [r11 + 16], xmm7                   // out_3_1
-  vmovdqu xmmword ptr [rbp + 0], xmm5                    // out_2_0
-  vmovdqu xmmword ptr [rbp + 16], xmm6                   // out_2_1
-  vmovdqu xmmword ptr [rbx + 0], xmm3                    // out_1_0
-  vmovdqu xmmword ptr [rbx + 16], xmm4                   // out_1_1
+  vmovdqu xmmword ptr [r11 + 16], xmm4                   // out_3_1
+  vmovdqu xmmword ptr [rbp + 0], xmm3                    // out_2_0
+  vmovdqu xmmword ptr [rbp + 16], xmm7                   // out_2_1
+  vmovdqu xmmword ptr [rbx + 0], xmm2                    // out_1_0
+  vmovdqu xmmword ptr [rbx + 16], xmm6                   // out_1_1
   vmovdqu xmmword ptr [rdx + 0], xmm1                    // out_0_0
-  vmovdqu xmmword ptr [rdx + 16], xmm2                   // out_0_1
+  vmovdqu xmmword ptr [rdx + 16], xmm5                   // out_0_1
   jmp L(if_done)
 L(if_else):
   mov r10, qword ptr [rdi + 8*14]                        // bias
@@ -898,16 +898,16 @@ L(if_else):
   vmulps ymm14, ymm8, ymm14                              // scale
   vmovdqa ymm15, ymm13                                   // bias
   vfmadd231ps ymm15, ymm0, ymm14                         // out
-  vcvtdq2ps ymm0, ymm5                                   // real
-  vpbroadcastd ymm5, dword ptr [r9 + 8]                  // scale_row_2
-  vmulps ymm5, ymm8, ymm5                                // scale
-  vmovdqa ymm14, ymm13                                   // bias
-  vfmadd231ps ymm14, ymm0, ymm5                          // out
   vcvtdq2ps ymm0, ymm3                                   // real
-  vpbroadcastd ymm3, dword ptr [r9 + 4]                  // scale_row_1
+  vpbroadcastd ymm3, dword ptr [r9 + 8]                  // scale_row_2
   vmulps ymm3, ymm8, ymm3                                // scale
-  vmovdqa ymm5, ymm13                                    // bias
-  vfmadd231ps ymm5, ymm0, ymm3                           // out
+  vmovdqa ymm14, ymm13                                   // bias
+  vfmadd231ps ymm14, ymm0, ymm3                          // out
+  vcvtdq2ps ymm0, ymm2                                   // real
+  vpbroadcastd ymm2, dword ptr [r9 + 4]                  // scale_row_1
+  vmulps ymm2, ymm8, ymm2                                // scale
+  vmovdqa ymm3, ymm13                                    // bias
+  vfmadd231ps ymm3, ymm0, ymm2                           // out
   vpbroadcastd ymm0, dword ptr [r9 + 0]                  // scale_row_0
   vmulps ymm0, ymm8, ymm0                                // scale
   vcvtdq2ps ymm1, ymm1                                   // real
@@ -979,48 +979,48 @@ L(if_else):
   lea r8, [r14 + r10]
   vpbroadcastd ymm1, dword ptr [r8 + 0]                  // one
   vpblendd ymm0, ymm0, ymm1, 128                         // bias
-  vcvtdq2ps ymm1, ymm7                                   // real
-  vpbroadcastd ymm3, dword ptr [r9 + 12]                 // scale_row_3
-  vmulps ymm3, ymm9, ymm3                                // scale
-  vmovdqa ymm7, ymm0                                     // bias
-  vfmadd231ps ymm7, ymm1, ymm3                           // out
-  vcvtdq2ps ymm1, ymm6                                   // real
-  vpbroadcastd ymm3, dword ptr [r9 + 8]                  // scale_row_2
-  vmulps ymm3, ymm9, ymm3                                // scale
-  vmovdqa ymm6, ymm0                                     // bias
-  vfmadd231ps ymm6, ymm1, ymm3                           // out
   vcvtdq2ps ymm1, ymm4                                   // real
-  vpbroadcastd ymm3, dword ptr [r9 + 4]                  // scale_row_1
-  vmulps ymm3, ymm9, ymm3                                // scale
+  vpbroadcastd ymm2, dword ptr [r9 + 12]                 // scale_row_3
+  vmulps ymm2, ymm9, ymm2                                // scale
   vmovdqa ymm4, ymm0                                     // bias
-  vfmadd231ps ymm4, ymm1, ymm3                           // out
+  vfmadd231ps ymm4, ymm1, ymm2                           // out
+  vcvtdq2ps ymm1, ymm7                                   // real
+  vpbroadcastd ymm2, dword ptr [r9 + 8]                  // scale_row_2
+  vmulps ymm2, ymm9, ymm2                                // scale
+  vmovdqa ymm7, ymm0                                     // bias
+  vfmadd231ps ymm7, ymm1, ymm2                           // out
+  vcvtdq2ps ymm1, ymm6                                   // real
+  vpbroadcastd ymm2, dword ptr [r9 + 4]                  // scale_row_1
+  vmulps ymm2, ymm9, ymm2                                // scale
+  vmovdqa ymm6, ymm0                                     // bias
+  vfmadd231ps ymm6, ymm1, ymm2                           // out
   vpbroadcastd ymm1, dword ptr [r9 + 0]                  // scale_row_0
   vmulps ymm1, ymm9, ymm1                                // scale
-  vcvtdq2ps ymm2, ymm2                                   // real
+  vcvtdq2ps ymm2, ymm5                                   // real
   vfmadd231ps ymm0, ymm2, ymm1                           // out
   vmaxps ymm1, ymm10, ymm15                              // out
   vminps ymm1, ymm11, ymm1                               // out
   vpsrld ymm2, ymm12, 14                                 // bits
-  vpsrld ymm3, ymm1, 16                                  // bits
-  vpand ymm2, ymm3, ymm2                                 // odd
-  vpaddd ymm3, ymm1, ymm12                               // bits
-  vpaddd ymm2, ymm3, ymm2                                // bits
+  vpsrld ymm5, ymm1, 16                                  // bits
+  vpand ymm2, ymm5, ymm2                                 // odd
+  vpaddd ymm5, ymm1, ymm12                               // bits
+  vpaddd ymm2, ymm5, ymm2                                // bits
   vpsrld ymm2, ymm2, 16                                  // bits
   vpslld ymm2, ymm2, 16                                  // bits
   vmaxps ymm1, ymm2, ymm1                                // out
   vminps ymm1, ymm2, ymm1                                // out
   vmaxps ymm2, ymm10, ymm14                              // out
   vminps ymm2, ymm11, ymm2                               // out
-  vpsrld ymm3, ymm12, 14                                 // bits
+  vpsrld ymm5, ymm12, 14                                 // bits
   vpsrld ymm8, ymm2, 16                                  // bits
-  vpand ymm3, ymm8, ymm3                                 // odd
+  vpand ymm5, ymm8, ymm5                                 // odd
   vpaddd ymm8, ymm2, ymm12                               // bits
-  vpaddd ymm3, ymm8, ymm3                                // bits
-  vpsrld ymm3, ymm3, 16                                  // bits
-  vpslld ymm3, ymm3, 16                                  // bits
-  vmaxps ymm2, ymm3, ymm2                                // out
-  vminps ymm2, ymm3, ymm2                                // out
-  vmaxps ymm3, ymm10, ymm5                               // out
+  vpaddd ymm5, ymm8, ymm5                                // bits
+  vpsrld ymm5, ymm5, 16                                  // bits
+  vpslld ymm5, ymm5, 16                                  // bits
+  vmaxps ymm2, ymm5, ymm2                                // out
+  vminps ymm2, ymm5, ymm2                                // out
+  vmaxps ymm3, ymm10, ymm3                               // out
   vminps ymm3, ymm11, ymm3                               // out
   vpsrld ymm5, ymm12, 14                                 // bits
   vpsrld ymm8, ymm3, 16                                  // bits
@@ -1042,6 +1042,17 @@ L(if_else):
   vpslld ymm8, ymm8, 16                                  // bits
   vmaxps ymm5, ymm8, ymm5                                // out
   vminps ymm5, ymm8, ymm5                                // out
+  vmaxps ymm4, ymm10, ymm4                               // out
+  vminps ymm4, ymm11, ymm4                               // out
+  vpsrld ymm8, ymm12, 14                                 // bits
+  vpsrld ymm9, ymm4, 16                                  // bits
+  vpand ymm8, ymm9, ymm8                                 // odd
+  vpaddd ymm9, ymm4, ymm12                               // bits
+  vpaddd ymm8, ymm9, ymm8                                // bits
+  vpsrld ymm8, ymm8, 16                                  // bits
+  vpslld ymm8, ymm8, 16                                  // bits
+  vmaxps ymm4, ymm8, ymm4                                // out
+  vminps ymm4, ymm8, ymm4                                // out
   vmaxps ymm7, ymm10, ymm7                               // out
   vminps ymm7, ymm11, ymm7                               // out
   vpsrld ymm8, ymm12, 14                                 // bits
@@ -1064,17 +1075,6 @@ L(if_else):
   vpslld ymm8, ymm8, 16                                  // bits
   vmaxps ymm6, ymm8, ymm6                                // out
   vminps ymm6, ymm8, ymm6                                // out
-  vmaxps ymm4, ymm10, ymm4                               // out
-  vminps ymm4, ymm11, ymm4                               // out
-  vpsrld ymm8, ymm12, 14                                 // bits
-  vpsrld ymm9, ymm4, 16                                  // bits
-  vpand ymm8, ymm9, ymm8                                 // odd
-  vpaddd ymm9, ymm4, ymm12                               // bits
-  vpaddd ymm8, ymm9, ymm8                                // bits
-  vpsrld ymm8, ymm8, 16                                  // bits
-  vpslld ymm8, ymm8, 16                                  // bits
-  vmaxps ymm4, ymm8, ymm4                                // out
-  vminps ymm4, ymm8, ymm4                                // out
   vmaxps ymm0, ymm10, ymm0                               // out
   vminps ymm0, ymm11, ymm0                               // out
   vpsrld ymm8, ymm12, 14                                 // bits
@@ -1098,15 +1098,15 @@ L(if_else):
   vpsrld ymm5, ymm5, 16                                  // out_0_0
   vpackusdw ymm5, ymm5, ymm5
   vpermq ymm5, ymm5, 8
-  vpsrld ymm7, ymm7, 16                                  // out_3_1
-  vpackusdw ymm7, ymm7, ymm7
-  vpermq ymm7, ymm7, 8
-  vpsrld ymm6, ymm6, 16                                  // out_2_1
-  vpackusdw ymm6, ymm6, ymm6
-  vpermq ymm6, ymm6, 8
-  vpsrld ymm4, ymm4, 16                                  // out_1_1
+  vpsrld ymm4, ymm4, 16                                  // out_3_1
   vpackusdw ymm4, ymm4, ymm4
   vpermq ymm4, ymm4, 8
+  vpsrld ymm7, ymm7, 16                                  // out_2_1
+  vpackusdw ymm7, ymm7, ymm7
+  vpermq ymm7, ymm7, 8
+  vpsrld ymm6, ymm6, 16                                  // out_1_1
+  vpackusdw ymm6, ymm6, ymm6
+  vpermq ymm6, ymm6, 8
   vpsrld ymm0, ymm0, 16                                  // out_0_1
   vpackusdw ymm0, ymm0, ymm0
   vpermq ymm0, ymm0, 8
@@ -1206,11 +1206,11 @@ L(if_9_done):
   cmp rsi, r8                                            // unless n_left at_least 
   jb L(if_10_done)
   lea r8, [r11 + 16]
-  vpextrw word ptr [r8 + 0], xmm7, 0                     // out_3_1
+  vpextrw word ptr [r8 + 0], xmm4, 0                     // out_3_1
   lea r8, [rbp + 16]
-  vpextrw word ptr [r8 + 0], xmm6, 0                     // out_2_1
+  vpextrw word ptr [r8 + 0], xmm7, 0                     // out_2_1
   lea r8, [rbx + 16]
-  vpextrw word ptr [r8 + 0], xmm4, 0                     // out_1_1
+  vpextrw word ptr [r8 + 0], xmm6, 0                     // out_1_1
   lea r8, [rdx + 16]
   vpextrw word ptr [r8 + 0], xmm0, 0                     // out_0_1
 L(if_10_done):
@@ -1218,11 +1218,11 @@ L(if_10_done):
   cmp rsi, r8                                            // unless n_left at_least 
   jb L(if_11_done)
   lea r8, [r11 + 18]
-  vpextrw word ptr [r8 + 0], xmm7, 1                     // out_3_1
+  vpextrw word ptr [r8 + 0], xmm4, 1                     // out_3_1
   lea r8, [rbp + 18]
-  vpextrw word ptr [r8 + 0], xmm6, 1                     // out_2_1
+  vpextrw word ptr [r8 + 0], xmm7, 1                     // out_2_1
   lea r8, [rbx + 18]
-  vpextrw word ptr [r8 + 0], xmm4, 1                     // out_1_1
+  vpextrw word ptr [r8 + 0], xmm6, 1                     // out_1_1
   lea r8, [rdx + 18]
   vpextrw word ptr [r8 + 0], xmm0, 1                     // out_0_1
 L(if_11_done):
@@ -1230,11 +1230,11 @@ L(if_11_done):
   cmp rsi, r8                                            // unless n_left at_least 
   jb L(if_12_done)
   lea r8, [r11 + 20]
-  vpextrw word ptr [r8 + 0], xmm7, 2                     // out_3_1
+  vpextrw word ptr [r8 + 0], xmm4, 2                     // out_3_1
   lea r8, [rbp + 20]
-  vpextrw word ptr [r8 + 0], xmm6, 2                     // out_2_1
+  vpextrw word ptr [r8 + 0], xmm7, 2                     // out_2_1
   lea r8, [rbx + 20]
-  vpextrw word ptr [r8 + 0], xmm4, 2                     // out_1_1
+  vpextrw word ptr [r8 + 0], xmm6, 2                     // out_1_1
   lea r8, [rdx + 20]
   vpextrw word ptr [r8 + 0], xmm0, 2                     // out_0_1
 L(if_12_done):
@@ -1242,11 +1242,11 @@ L(if_12_done):
   cmp rsi, r8                                            // unless n_left at_least 
   jb L(if_13_done)
   lea r8, [r11 + 22]
-  vpextrw word ptr [r8 + 0], xmm7, 3                     // out_3_1
+  vpextrw word ptr [r8 + 0], xmm4, 3                     // out_3_1
   lea r8, [rbp + 22]
-  vpextrw word ptr [r8 + 0], xmm6, 3                     // out_2_1
+  vpextrw word ptr [r8 + 0], xmm7, 3                     // out_2_1
   lea r8, [rbx + 22]
-  vpextrw word ptr [r8 + 0], xmm4, 3                     // out_1_1
+  vpextrw word ptr [r8 + 0], xmm6, 3                     // out_1_1
   lea r8, [rdx + 22]
   vpextrw word ptr [r8 + 0], xmm0, 3                     // out_0_1
 L(if_13_done):
@@ -1254,11 +1254,11 @@ L(if_13_done):
   cmp rsi, r8                                            // unless n_left at_least 
   jb L(if_14_done)
   lea r8, [r11 + 24]
-  vpextrw word ptr [r8 + 0], xmm7, 4                     // out_3_1
+  vpextrw word ptr [r8 + 0], xmm4, 4                     // out_3_1
   lea r8, [rbp + 24]
-  vpextrw word ptr [r8 + 0], xmm6, 4                     // out_2_1
+  vpextrw word ptr [r8 + 0], xmm7, 4                     // out_2_1
   lea r8, [rbx + 24]
-  vpextrw word ptr [r8 + 0], xmm4, 4                     // out_1_1
+  vpextrw word ptr [r8 + 0], xmm6, 4                     // out_1_1
   lea r8, [rdx + 24]
   vpextrw word ptr [r8 + 0], xmm0, 4                     // out_0_1
 L(if_14_done):
@@ -1266,11 +1266,11 @@ L(if_14_done):
   cmp rsi, r8                                            // unless n_left at_least 
   jb L(if_15_done)
   lea r8, [r11 + 26]
-  vpextrw word ptr [r8 + 0], xmm7, 5                     // out_3_1
+  vpextrw word ptr [r8 + 0], xmm4, 5                     // out_3_1
   lea r8, [rbp + 26]
-  vpextrw word ptr [r8 + 0], xmm6, 5                     // out_2_1
+  vpextrw word ptr [r8 + 0], xmm7, 5                     // out_2_1
   lea r8, [rbx + 26]
-  vpextrw word ptr [r8 + 0], xmm4, 5                     // out_1_1
+  vpextrw word ptr [r8 + 0], xmm6, 5                     // out_1_1
   lea r8, [rdx + 26]
   vpextrw word ptr [r8 + 0], xmm0, 5                     // out_0_1
 L(if_15_done):
@@ -1278,11 +1278,11 @@ L(if_15_done):
   cmp rsi, r8                                            // unless n_left at_least 
   jb L(if_16_done)
   lea r8, [r11 + 28]
-  vpextrw word ptr [r8 + 0], xmm7, 6                     // out_3_1
+  vpextrw word ptr [r8 + 0], xmm4, 6                     // out_3_1
   lea r8, [rbp + 28]
-  vpextrw word ptr [r8 + 0], xmm6, 6                     // out_2_1
+  vpextrw word ptr [r8 + 0], xmm7, 6                     // out_2_1
   lea r8, [rbx + 28]
-  vpextrw word ptr [r8 + 0], xmm4, 6                     // out_1_1
+  vpextrw word ptr [r8 + 0], xmm6, 6                     // out_1_1
   lea r8, [rdx + 28]
   vpextrw word ptr [r8 + 0], xmm0, 6                     // out_0_1
 L(if_16_done):

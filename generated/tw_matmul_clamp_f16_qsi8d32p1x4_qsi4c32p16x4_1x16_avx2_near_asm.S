@@ -8,14 +8,14 @@
 //     | 64 x k bits of codes | 16 f16 x scales a block | 16 f32 x sums | 16 f32 x bias |
 // tile 1 x 16: needs 11 vector registers on avx2 (4 accumulators + 5 operands + 2 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a9e27d403ccd3d34)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a31daf992968715e)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  rax n_left  rcx column_bytes  rdx rhs_panel  rsi n_left  rdi args  r8 m_left  r9 dst_tile
 //  r10 lhs_panel  r11 m_left  rbx k_padded  rbp k_left  r12 rhs_prefetch  r13 lhs_panel
 //  r14 rhs_panel  r15 ahead  ymm0 mask  ymm1 ones  ymm2 f_0  ymm3 f_1  ymm4 raw_0 ...
-//  ymm5 lo_0 ...  ymm6 raw_1 ...  ymm7 lo_1 ...  ymm8 a_0 ...  ymm9 lo_1 ...  ymm10 a_0
+//  ymm5 lo_0 ...  ymm6 raw_1 ...  ymm7 lo_1 ...  ymm8 a_0 ...  ymm9 lo_1  ymm10 a_0
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -210,16 +210,14 @@ L(k):
   vpbroadcastd ymm6, dword ptr [r13 + 32]                // sum
   vpaddd ymm4, ymm4, ymm6                                // sum_0_0
   vpmaddwd ymm5, ymm5, ymm1                              // wide
-  vpbroadcastd ymm6, dword ptr [r13 + 32]                // sum
   vpaddd ymm5, ymm5, ymm6                                // sum_0_1
   vcvtph2ps ymm6, xmmword ptr [r14 + 256]                // scale_0
   vcvtph2ps ymm7, xmmword ptr [r14 + 272]                // scale_1
   vcvtdq2ps ymm4, ymm4                                   // real
   vcvtdq2ps ymm5, ymm5                                   // real
   vpbroadcastd ymm8, dword ptr [r13 + 36]                // scale_row_0
-  vpbroadcastd ymm9, dword ptr [r13 + 36]                // scale_row_0
   vmulps ymm4, ymm4, ymm8                                // real
-  vmulps ymm5, ymm5, ymm9                                // real
+  vmulps ymm5, ymm5, ymm8                                // real
   vfmadd231ps ymm2, ymm4, ymm6                           // f_0
   vfmadd231ps ymm3, ymm5, ymm7                           // f_1
   lea r13, [r13 + 40]

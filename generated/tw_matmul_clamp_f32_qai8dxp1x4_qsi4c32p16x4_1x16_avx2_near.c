@@ -8,7 +8,7 @@
 //     | 64 x k bits of codes | 16 f16 x scales a block | 16 f32 x sums | 16 f32 x bias |
 // tile 1 x 16: needs 11 vector registers on avx2 (4 accumulators + 5 operands + 2 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (a1e72ea30316159d)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (5bc41271bb0505c3)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -149,19 +149,16 @@ void tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_near(const tw_args* a
         __m256i wide = _mm256_madd_epi16(acc_0_0, ones);
         __m256i sum = _mm256_set1_epi32(tw_load_i32(lhs_panel_at + 32));
         __asm__("" : "+x"(sum));
+        const __m256i sum_0_0 = _mm256_add_epi32(wide, sum);
+        wide = _mm256_madd_epi16(acc_0_1, ones);
         sum = _mm256_add_epi32(wide, sum);
         __asm__("" : "+x"(sum));
-        wide = _mm256_madd_epi16(acc_0_1, ones);
-        __m256i sum_2 = _mm256_set1_epi32(tw_load_i32(lhs_panel_at + 32));
-        __asm__("" : "+x"(sum_2));
-        sum_2 = _mm256_add_epi32(wide, sum_2);
-        __asm__("" : "+x"(sum_2));
         __m128i scale = _mm_loadu_si128((const __m128i *)(rhs_panel_at + 256));
         const __m256 scale_0 = _mm256_cvtph_ps(scale);
         scale = _mm_loadu_si128((const __m128i *)(rhs_panel_at + 272));
         const __m256 scale_1 = _mm256_cvtph_ps(scale);
-        const __m256 real = _mm256_cvtepi32_ps(sum);
-        const __m256 real_2 = _mm256_cvtepi32_ps(sum_2);
+        const __m256 real = _mm256_cvtepi32_ps(sum_0_0);
+        const __m256 real_2 = _mm256_cvtepi32_ps(sum);
         f_0 = _mm256_fmadd_ps(real, scale_0, f_0);
         __asm__("" : "+x"(f_0));
         f_1 = _mm256_fmadd_ps(real_2, scale_1, f_1);

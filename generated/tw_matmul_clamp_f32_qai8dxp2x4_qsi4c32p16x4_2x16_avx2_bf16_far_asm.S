@@ -8,7 +8,7 @@
 //     | 64 x k bits of codes | 16 bf16 x scales a block | 16 f32 x sums | 16 f32 x bias |
 // tile 2 x 16: needs 16 vector registers on avx2 (8 accumulators + 6 operands + 2 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (a1e72ea30316159d)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (5bc41271bb0505c3)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -306,13 +306,11 @@ L(k):
   vpbroadcastd ymm10, dword ptr [rbp + 64]               // sum
   vpaddd ymm8, ymm8, ymm10                               // sum_0_0
   vpmaddwd ymm9, ymm9, ymm1                              // wide
-  vpbroadcastd ymm10, dword ptr [rbp + 64]               // sum
   vpaddd ymm9, ymm9, ymm10                               // sum_0_1
   vpmaddwd ymm6, ymm6, ymm1                              // wide
   vpbroadcastd ymm10, dword ptr [rbp + 68]               // sum
   vpaddd ymm6, ymm6, ymm10                               // sum_1_0
   vpmaddwd ymm7, ymm7, ymm1                              // wide
-  vpbroadcastd ymm10, dword ptr [rbp + 68]               // sum
   vpaddd ymm7, ymm7, ymm10                               // sum_1_1
   vpmovzxwd ymm10, xmmword ptr [r12 + 256]               // scale_0
   vpslld ymm10, ymm10, 16

@@ -9,7 +9,7 @@
 // or blocks of any other multiple of 64
 // tile 1 x 16: needs 13 vector registers on avx2 (6 accumulators + 5 operands + 2 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (0054ba9b4231c552)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (358617df544a2e2f)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -318,9 +318,8 @@ L(k_done):
   vfmadd231ps ymm4, ymm10, ymm8                          // real
   vfmadd231ps ymm5, ymm10, ymm9                          // real
   vpbroadcastd ymm8, dword ptr [rdx + 4]                 // scale_row_0
-  vpbroadcastd ymm9, dword ptr [rdx + 4]                 // scale_row_0
   vmulps ymm4, ymm4, ymm8                                // real
-  vmulps ymm5, ymm5, ymm9                                // real
+  vmulps ymm5, ymm5, ymm8                                // real
   vfmadd231ps ymm2, ymm4, ymm6                           // f_0
   vfmadd231ps ymm3, ymm5, ymm7                           // f_1
   lea rdx, [rdx + 8]

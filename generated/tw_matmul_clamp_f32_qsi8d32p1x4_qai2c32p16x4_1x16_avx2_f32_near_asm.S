@@ -8,7 +8,7 @@
 //     | 32 x k bits of codes | 16 f32 x scales a block | 16 f32 x zeros a block | 16 f32 x sums | 16 f32 x bias |
 // tile 1 x 16: needs 11 vector registers on avx2 (4 accumulators + 5 operands + 2 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (0054ba9b4231c552)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (358617df544a2e2f)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -207,7 +207,6 @@ L(k):
   vpbroadcastd ymm6, dword ptr [r13 + 32]                // sum
   vpaddd ymm4, ymm4, ymm6                                // sum_0_0
   vpmaddwd ymm5, ymm5, ymm1                              // wide
-  vpbroadcastd ymm6, dword ptr [r13 + 32]                // sum
   vpaddd ymm5, ymm5, ymm6                                // sum_0_1
   vmovdqu ymm6, ymmword ptr [r14 + 128]                  // scale_0
   vmovdqu ymm7, ymmword ptr [r14 + 160]                  // scale_1
@@ -221,9 +220,8 @@ L(k):
   vfmadd231ps ymm4, ymm10, ymm8                          // real
   vfmadd231ps ymm5, ymm10, ymm9                          // real
   vpbroadcastd ymm8, dword ptr [r13 + 36]                // scale_row_0
-  vpbroadcastd ymm9, dword ptr [r13 + 36]                // scale_row_0
   vmulps ymm4, ymm4, ymm8                                // real
-  vmulps ymm5, ymm5, ymm9                                // real
+  vmulps ymm5, ymm5, ymm8                                // real
   vfmadd231ps ymm2, ymm4, ymm6                           // f_0
   vfmadd231ps ymm3, ymm5, ymm7                           // f_1
   lea r13, [r13 + 40]

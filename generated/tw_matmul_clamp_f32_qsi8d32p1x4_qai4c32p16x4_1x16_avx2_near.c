@@ -8,7 +8,7 @@
 //     | 64 x k bits of codes | 16 f16 x scales a block | 16 f16 x zeros a block | 16 f32 x sums | 16 f32 x bias |
 // tile 1 x 16: needs 11 vector registers on avx2 (4 accumulators + 5 operands + 2 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (5c6252820589efde)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (900b37e5f20e6de8)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -149,19 +149,16 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qai4c32p16x4_1x16_avx2_near(const tw_args* 
         __m256i wide = _mm256_madd_epi16(acc_0_0, ones);
         __m256i sum = _mm256_set1_epi32(tw_load_i32(lhs_panel_at + 32));
         __asm__("" : "+x"(sum));
+        const __m256i sum_0_0 = _mm256_add_epi32(wide, sum);
+        wide = _mm256_madd_epi16(acc_0_1, ones);
         sum = _mm256_add_epi32(wide, sum);
         __asm__("" : "+x"(sum));
-        wide = _mm256_madd_epi16(acc_0_1, ones);
-        __m256i sum_2 = _mm256_set1_epi32(tw_load_i32(lhs_panel_at + 32));
-        __asm__("" : "+x"(sum_2));
-        sum_2 = _mm256_add_epi32(wide, sum_2);
-        __asm__("" : "+x"(sum_2));
         __m128i scale = _mm_loadu_si128((const __m128i *)(rhs_panel_at + 256));
         const __m256 scale_0 = _mm256_cvtph_ps(scale);
         scale = _mm_loadu_si128((const __m128i *)(rhs_panel_at + 272));
         const __m256 scale_1 = _mm256_cvtph_ps(scale);
-        __m256 real = _mm256_cvtepi32_ps(sum);
-        __m256 real_2 = _mm256_cvtepi32_ps(sum_2);
+        __m256 real = _mm256_cvtepi32_ps(sum_0_0);
+        __m256 real_2 = _mm256_cvtepi32_ps(sum);
         scale = _mm_loadu_si128((const __m128i *)(rhs_panel_at + 288));
         const __m256 zero_0 = _mm256_cvtph_ps(scale);
         scale = _mm_loadu_si128((const __m128i *)(rhs_panel_at + 304));
@@ -173,10 +170,8 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qai4c32p16x4_1x16_avx2_near(const tw_args* 
         real_2 = _mm256_fmadd_ps(sum_of_codes_2, zero_1, real_2);
         const __m256 scale_row_0 =
             _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(lhs_panel_at + 36)));
-        const __m256 scale_row_0_2 =
-            _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(lhs_panel_at + 36)));
         real = _mm256_mul_ps(real, scale_row_0);
-        real_2 = _mm256_mul_ps(real_2, scale_row_0_2);
+        real_2 = _mm256_mul_ps(real_2, scale_row_0);
         f_0 = _mm256_fmadd_ps(real, scale_0, f_0);
         __asm__("" : "+x"(f_0));
         f_1 = _mm256_fmadd_ps(real_2, scale_1, f_1);

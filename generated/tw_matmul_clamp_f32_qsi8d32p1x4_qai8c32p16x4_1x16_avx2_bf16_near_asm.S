@@ -8,14 +8,14 @@
 //     | 128 x k bits of codes | 16 bf16 x scales a block | 16 bf16 x zeros a block | 16 f32 x sums | 16 f32 x bias |
 // tile 1 x 16: needs 10 vector registers on avx2 (4 accumulators + 5 operands + 1 mask), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (b7774ca6257d4773)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (9f86629fcd34ce29)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  rax n_left  rcx column_bytes  rdx rhs_panel  rsi n_left  rdi args  r8 m_left  r9 dst_tile
 //  r10 lhs_panel  r11 m_left  rbx k_padded  rbp k_left  r12 rhs_prefetch  r13 lhs_panel
-//  r14 rhs_panel  r15 ahead  ymm0 even_bytes  ymm1 f_0  ymm2 f_1  ymm3 acc_0_0 ...
-//  ymm4 acc_0_1 ...  ymm5 raw_0 ...  ymm6 even_0 ...  ymm7 raw_1 ...  ymm8 even_1 ...  ymm9 a_0 ...
+//  r14 rhs_panel  r15 ahead  ymm0 even_bytes  ymm1 f_0  ymm2 f_1  ymm3 acc_0 ...  ymm4 raw_0 ...
+//  ymm5 even_0 ...  ymm6 raw_1 ...  ymm7 even_1 ...  ymm8 a_0 ...  ymm9 a_0 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -125,24 +125,23 @@ L(m):
 L(k):
   lea r15, [r14 + r12]                                   // ahead
   prefetcht0 byte ptr [r15 + 0]                          // ahead
-  vpbroadcastd ymm3, dword ptr [r13 + 64]                // acc_0_0
-  vpbroadcastd ymm4, dword ptr [r13 + 64]                // acc_0_1
-  vmovdqu ymm5, ymmword ptr [r14 + 0]                    // raw_0
-  vpand ymm6, ymm5, ymm0                                 // even_0
-  vpsrlw ymm5, ymm5, 8                                   // odd_0
-  vmovdqu ymm7, ymmword ptr [r14 + 32]                   // raw_1
-  vpand ymm8, ymm7, ymm0                                 // even_1
-  vpsrlw ymm7, ymm7, 8                                   // odd_1
-  vpbroadcastd ymm9, dword ptr [r13 + 0]                 // a_0
-  vpmaddwd ymm6, ymm6, ymm9                              // product
-  vpaddd ymm3, ymm3, ymm6                                // acc_0_0
-  vpmaddwd ymm6, ymm8, ymm9                              // product
-  vpaddd ymm4, ymm4, ymm6                                // acc_0_1
-  vpbroadcastd ymm6, dword ptr [r13 + 4]                 // a_0
-  vpmaddwd ymm5, ymm5, ymm6                              // product
-  vpaddd ymm3, ymm3, ymm5                                // acc_0_0
-  vpmaddwd ymm5, ymm7, ymm6                              // product
-  vpaddd ymm4, ymm4, ymm5                                // acc_0_1
+  vpbroadcastd ymm3, dword ptr [r13 + 64]                // acc_0
+  vmovdqu ymm4, ymmword ptr [r14 + 0]                    // raw_0
+  vpand ymm5, ymm4, ymm0                                 // even_0
+  vpsrlw ymm4, ymm4, 8                                   // odd_0
+  vmovdqu ymm6, ymmword ptr [r14 + 32]                   // raw_1
+  vpand ymm7, ymm6, ymm0                                 // even_1
+  vpsrlw ymm6, ymm6, 8                                   // odd_1
+  vpbroadcastd ymm8, dword ptr [r13 + 0]                 // a_0
+  vpmaddwd ymm5, ymm5, ymm8                              // product
+  vpaddd ymm5, ymm3, ymm5                                // acc_0_0
+  vpmaddwd ymm7, ymm7, ymm8                              // product
+  vpaddd ymm3, ymm3, ymm7                                // acc_0_1
+  vpbroadcastd ymm7, dword ptr [r13 + 4]                 // a_0
+  vpmaddwd ymm4, ymm4, ymm7                              // product
+  vpaddd ymm4, ymm5, ymm4                                // acc_0_0
+  vpmaddwd ymm5, ymm6, ymm7                              // product
+  vpaddd ymm3, ymm3, ymm5                                // acc_0_1
   prefetcht0 byte ptr [r15 + 64]                         // ahead
   vmovdqu ymm5, ymmword ptr [r14 + 64]                   // raw_0
   vpand ymm6, ymm5, ymm0                                 // even_0
@@ -152,14 +151,14 @@ L(k):
   vpsrlw ymm7, ymm7, 8                                   // odd_1
   vpbroadcastd ymm9, dword ptr [r13 + 8]                 // a_0
   vpmaddwd ymm6, ymm6, ymm9                              // product
-  vpaddd ymm3, ymm3, ymm6                                // acc_0_0
+  vpaddd ymm4, ymm4, ymm6                                // acc_0_0
   vpmaddwd ymm6, ymm8, ymm9                              // product
-  vpaddd ymm4, ymm4, ymm6                                // acc_0_1
+  vpaddd ymm3, ymm3, ymm6                                // acc_0_1
   vpbroadcastd ymm6, dword ptr [r13 + 12]                // a_0
   vpmaddwd ymm5, ymm5, ymm6                              // product
-  vpaddd ymm3, ymm3, ymm5                                // acc_0_0
+  vpaddd ymm4, ymm4, ymm5                                // acc_0_0
   vpmaddwd ymm5, ymm7, ymm6                              // product
-  vpaddd ymm4, ymm4, ymm5                                // acc_0_1
+  vpaddd ymm3, ymm3, ymm5                                // acc_0_1
   prefetcht0 byte ptr [r15 + 128]                        // ahead
   vmovdqu ymm5, ymmword ptr [r14 + 128]                  // raw_0
   vpand ymm6, ymm5, ymm0                                 // even_0
@@ -169,14 +168,14 @@ L(k):
   vpsrlw ymm7, ymm7, 8                                   // odd_1
   vpbroadcastd ymm9, dword ptr [r13 + 16]                // a_0
   vpmaddwd ymm6, ymm6, ymm9                              // product
-  vpaddd ymm3, ymm3, ymm6                                // acc_0_0
+  vpaddd ymm4, ymm4, ymm6                                // acc_0_0
   vpmaddwd ymm6, ymm8, ymm9                              // product
-  vpaddd ymm4, ymm4, ymm6                                // acc_0_1
+  vpaddd ymm3, ymm3, ymm6                                // acc_0_1
   vpbroadcastd ymm6, dword ptr [r13 + 20]                // a_0
   vpmaddwd ymm5, ymm5, ymm6                              // product
-  vpaddd ymm3, ymm3, ymm5                                // acc_0_0
+  vpaddd ymm4, ymm4, ymm5                                // acc_0_0
   vpmaddwd ymm5, ymm7, ymm6                              // product
-  vpaddd ymm4, ymm4, ymm5                                // acc_0_1
+  vpaddd ymm3, ymm3, ymm5                                // acc_0_1
   prefetcht0 byte ptr [r15 + 192]                        // ahead
   vmovdqu ymm5, ymmword ptr [r14 + 192]                  // raw_0
   vpand ymm6, ymm5, ymm0                                 // even_0
@@ -186,14 +185,14 @@ L(k):
   vpsrlw ymm7, ymm7, 8                                   // odd_1
   vpbroadcastd ymm9, dword ptr [r13 + 24]                // a_0
   vpmaddwd ymm6, ymm6, ymm9                              // product
-  vpaddd ymm3, ymm3, ymm6                                // acc_0_0
+  vpaddd ymm4, ymm4, ymm6                                // acc_0_0
   vpmaddwd ymm6, ymm8, ymm9                              // product
-  vpaddd ymm4, ymm4, ymm6                                // acc_0_1
+  vpaddd ymm3, ymm3, ymm6                                // acc_0_1
   vpbroadcastd ymm6, dword ptr [r13 + 28]                // a_0
   vpmaddwd ymm5, ymm5, ymm6                              // product
-  vpaddd ymm3, ymm3, ymm5                                // acc_0_0
+  vpaddd ymm4, ymm4, ymm5                                // acc_0_0
   vpmaddwd ymm5, ymm7, ymm6                              // product
-  vpaddd ymm4, ymm4, ymm5                                // acc_0_1
+  vpaddd ymm3, ymm3, ymm5                                // acc_0_1
   prefetcht0 byte ptr [r15 + 256]                        // ahead
   vmovdqu ymm5, ymmword ptr [r14 + 256]                  // raw_0
   vpand ymm6, ymm5, ymm0                                 // even_0
@@ -203,14 +202,14 @@ L(k):
   vpsrlw ymm7, ymm7, 8                                   // odd_1
   vpbroadcastd ymm9, dword ptr [r13 + 32]                // a_0
   vpmaddwd ymm6, ymm6, ymm9                              // product
-  vpaddd ymm3, ymm3, ymm6                                // acc_0_0
+  vpaddd ymm4, ymm4, ymm6                                // acc_0_0
   vpmaddwd ymm6, ymm8, ymm9                              // product
-  vpaddd ymm4, ymm4, ymm6                                // acc_0_1
+  vpaddd ymm3, ymm3, ymm6                                // acc_0_1
   vpbroadcastd ymm6, dword ptr [r13 + 36]                // a_0
   vpmaddwd ymm5, ymm5, ymm6                              // product
-  vpaddd ymm3, ymm3, ymm5                                // acc_0_0
+  vpaddd ymm4, ymm4, ymm5                                // acc_0_0
   vpmaddwd ymm5, ymm7, ymm6                              // product
-  vpaddd ymm4, ymm4, ymm5                                // acc_0_1
+  vpaddd ymm3, ymm3, ymm5                                // acc_0_1
   prefetcht0 byte ptr [r15 + 320]                        // ahead
   vmovdqu ymm5, ymmword ptr [r14 + 320]                  // raw_0
   vpand ymm6, ymm5, ymm0                                 // even_0
@@ -220,14 +219,14 @@ L(k):
   vpsrlw ymm7, ymm7, 8                                   // odd_1
   vpbroadcastd ymm9, dword ptr [r13 + 40]                // a_0
   vpmaddwd ymm6, ymm6, ymm9                              // product
-  vpaddd ymm3, ymm3, ymm6                                // acc_0_0
+  vpaddd ymm4, ymm4, ymm6                                // acc_0_0
   vpmaddwd ymm6, ymm8, ymm9                              // product
-  vpaddd ymm4, ymm4, ymm6                                // acc_0_1
+  vpaddd ymm3, ymm3, ymm6                                // acc_0_1
   vpbroadcastd ymm6, dword ptr [r13 + 44]                // a_0
   vpmaddwd ymm5, ymm5, ymm6                              // product
-  vpaddd ymm3, ymm3, ymm5                                // acc_0_0
+  vpaddd ymm4, ymm4, ymm5                                // acc_0_0
   vpmaddwd ymm5, ymm7, ymm6                              // product
-  vpaddd ymm4, ymm4, ymm5                                // acc_0_1
+  vpaddd ymm3, ymm3, ymm5                                // acc_0_1
   prefetcht0 byte ptr [r15 + 384]                        // ahead
   vmovdqu ymm5, ymmword ptr [r14 + 384]                  // raw_0
   vpand ymm6, ymm5, ymm0                                 // even_0
@@ -237,14 +236,14 @@ L(k):
   vpsrlw ymm7, ymm7, 8                                   // odd_1
   vpbroadcastd ymm9, dword ptr [r13 + 48]                // a_0
   vpmaddwd ymm6, ymm6, ymm9                              // product
-  vpaddd ymm3, ymm3, ymm6                                // acc_0_0
+  vpaddd ymm4, ymm4, ymm6                                // acc_0_0
   vpmaddwd ymm6, ymm8, ymm9                              // product
-  vpaddd ymm4, ymm4, ymm6                                // acc_0_1
+  vpaddd ymm3, ymm3, ymm6                                // acc_0_1
   vpbroadcastd ymm6, dword ptr [r13 + 52]                // a_0
   vpmaddwd ymm5, ymm5, ymm6                              // product
-  vpaddd ymm3, ymm3, ymm5                                // acc_0_0
+  vpaddd ymm4, ymm4, ymm5                                // acc_0_0
   vpmaddwd ymm5, ymm7, ymm6                              // product
-  vpaddd ymm4, ymm4, ymm5                                // acc_0_1
+  vpaddd ymm3, ymm3, ymm5                                // acc_0_1
   prefetcht0 byte ptr [r15 + 448]                        // ahead
   prefetcht0 byte ptr [r15 + 512]                        // ahead
   vmovdqu ymm5, ymmword ptr [r14 + 448]                  // raw_0
@@ -255,20 +254,20 @@ L(k):
   vpsrlw ymm7, ymm7, 8                                   // odd_1
   vpbroadcastd ymm9, dword ptr [r13 + 56]                // a_0
   vpmaddwd ymm6, ymm6, ymm9                              // product
-  vpaddd ymm3, ymm3, ymm6                                // acc_0_0
+  vpaddd ymm4, ymm4, ymm6                                // acc_0_0
   vpmaddwd ymm6, ymm8, ymm9                              // product
-  vpaddd ymm4, ymm4, ymm6                                // acc_0_1
+  vpaddd ymm3, ymm3, ymm6                                // acc_0_1
   vpbroadcastd ymm6, dword ptr [r13 + 60]                // a_0
   vpmaddwd ymm5, ymm5, ymm6                              // product
-  vpaddd ymm3, ymm3, ymm5                                // acc_0_0
+  vpaddd ymm4, ymm4, ymm5                                // acc_0_0
   vpmaddwd ymm5, ymm7, ymm6                              // product
-  vpaddd ymm4, ymm4, ymm5                                // acc_0_1
+  vpaddd ymm3, ymm3, ymm5                                // acc_0_1
   vpmovzxwd ymm5, xmmword ptr [r14 + 512]                // scale_0
   vpslld ymm5, ymm5, 16
   vpmovzxwd ymm6, xmmword ptr [r14 + 528]                // scale_1
   vpslld ymm6, ymm6, 16
-  vcvtdq2ps ymm3, ymm3                                   // real
   vcvtdq2ps ymm4, ymm4                                   // real
+  vcvtdq2ps ymm3, ymm3                                   // real
   vpmovzxwd ymm7, xmmword ptr [r14 + 544]                // zero_0
   vpslld ymm7, ymm7, 16
   vpmovzxwd ymm8, xmmword ptr [r14 + 560]                // zero_1
@@ -276,14 +275,13 @@ L(k):
   vpbroadcastd ymm9, dword ptr [r13 + 64]                // sum_of_codes
   vpsrad ymm9, ymm9, 7                                   // sum_of_codes
   vcvtdq2ps ymm9, ymm9                                   // sum_of_codes
-  vfmadd231ps ymm3, ymm9, ymm7                           // real
-  vfmadd231ps ymm4, ymm9, ymm8                           // real
+  vfmadd231ps ymm4, ymm9, ymm7                           // real
+  vfmadd231ps ymm3, ymm9, ymm8                           // real
   vpbroadcastd ymm7, dword ptr [r13 + 68]                // scale_row_0
-  vpbroadcastd ymm8, dword ptr [r13 + 68]                // scale_row_0
+  vmulps ymm4, ymm4, ymm7                                // real
   vmulps ymm3, ymm3, ymm7                                // real
-  vmulps ymm4, ymm4, ymm8                                // real
-  vfmadd231ps ymm1, ymm3, ymm5                           // f_0
-  vfmadd231ps ymm2, ymm4, ymm6                           // f_1
+  vfmadd231ps ymm1, ymm4, ymm5                           // f_0
+  vfmadd231ps ymm2, ymm3, ymm6                           // f_1
   lea r13, [r13 + 72]
   lea r14, [r14 + 576]
   sub rbp, 1                                             // next k

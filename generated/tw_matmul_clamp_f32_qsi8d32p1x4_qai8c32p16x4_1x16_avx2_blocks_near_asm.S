@@ -9,13 +9,13 @@
 // or blocks of any other multiple of 64
 // tile 1 x 16: needs 10 vector registers on avx2 (4 accumulators + 5 operands + 1 mask), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (b7774ca6257d4773)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (9f86629fcd34ce29)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  rax block_left  rcx n_left  rdx lhs_panel  rsi column_bytes  rdi args  r8 rhs_panel  r9 n_left
 //  r10 m_left  r11 dst_tile  rbx k_padded  rbp blocks  r12 rhs_panel  r13 k_left  r14 rhs_prefetch
-//  r15 ahead  ymm0 even_bytes  ymm1 f_0  ymm2 f_1  ymm3 acc_0_0  ymm4 acc_0_1  ymm5 raw_0 ...
+//  r15 ahead  ymm0 even_bytes  ymm1 f_0  ymm2 f_1  ymm3 acc_0 ...  ymm4 acc_0 ...  ymm5 raw_0 ...
 //  ymm6 even_0 ...  ymm7 raw_1 ...  ymm8 even_1  ymm9 a_0
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
@@ -132,11 +132,11 @@ L(block):
   mov r14, 2
   imul r13, r14
   lea r13, [rdx + r13]                                   // end
-  vpbroadcastd ymm3, dword ptr [r13 + 0]                 // acc_0_0
-  vpbroadcastd ymm4, dword ptr [r13 + 0]                 // acc_0_1
+  vpbroadcastd ymm3, dword ptr [r13 + 0]                 // acc_0
   mov r13, qword ptr [rdi + 8*4]                         // block
   shr r13, 6                                             // steps
   mov r14, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  vmovdqa ymm4, ymm3                                     // acc_0
   test r13, r13
   jz L(k_done)
   .balign 64
@@ -431,9 +431,8 @@ L(k_done):
   vfmadd231ps ymm3, ymm9, ymm7                           // real
   vfmadd231ps ymm4, ymm9, ymm8                           // real
   vpbroadcastd ymm7, dword ptr [rdx + 4]                 // scale_row_0
-  vpbroadcastd ymm8, dword ptr [rdx + 4]                 // scale_row_0
   vmulps ymm3, ymm3, ymm7                                // real
-  vmulps ymm4, ymm4, ymm8                                // real
+  vmulps ymm4, ymm4, ymm7                                // real
   vfmadd231ps ymm1, ymm3, ymm5                           // f_0
   vfmadd231ps ymm2, ymm4, ymm6                           // f_1
   lea rdx, [rdx + 8]

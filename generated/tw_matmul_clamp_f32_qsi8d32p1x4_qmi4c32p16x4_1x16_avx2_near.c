@@ -6,9 +6,9 @@
 //     | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 // rhs i4 n16 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|minimums:f16/b|bias:f32] (7ea8fda4edf7edcd)
 //     | 64 x k bits of codes | 16 f16 x scales a block | 16 f16 x minimums a block | 16 f32 x bias |
-// tile 1 x 16: needs 13 vector registers on avx2 (2 accumulators + 9 operands + 2 masks), 16 exist
+// tile 1 x 16: needs 12 vector registers on avx2 (4 accumulators + 5 operands + 2 masks + 1 other), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (9637c37cda209973)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (0a256820b8877a90)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -149,13 +149,10 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p16x4_1x16_avx2_near(const tw_args* 
         __m256i wide = _mm256_madd_epi16(acc_0_0, ones);
         __m256i sum = _mm256_set1_epi32(tw_load_i32(lhs_panel_at + 32));
         __asm__("" : "+x"(sum));
+        const __m256i sum_0_0 = _mm256_add_epi32(wide, sum);
+        wide = _mm256_madd_epi16(acc_0_1, ones);
         sum = _mm256_add_epi32(wide, sum);
         __asm__("" : "+x"(sum));
-        wide = _mm256_madd_epi16(acc_0_1, ones);
-        __m256i sum_2 = _mm256_set1_epi32(tw_load_i32(lhs_panel_at + 32));
-        __asm__("" : "+x"(sum_2));
-        sum_2 = _mm256_add_epi32(wide, sum_2);
-        __asm__("" : "+x"(sum_2));
         __m128i scale = _mm_loadu_si128((const __m128i *)(rhs_panel_at + 256));
         const __m256 scale_0 = _mm256_cvtph_ps(scale);
         scale = _mm_loadu_si128((const __m128i *)(rhs_panel_at + 272));
@@ -169,14 +166,12 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p16x4_1x16_avx2_near(const tw_args* 
         const __m256 middle = _mm256_sub_ps(half, minimum_0);
         half = _mm256_mul_ps(scale_1, negated_half);
         const __m256 middle_2 = _mm256_sub_ps(half, minimum_1);
-        __m256 real = _mm256_cvtepi32_ps(sum);
-        const __m256 real_2 = _mm256_cvtepi32_ps(sum_2);
+        __m256 real = _mm256_cvtepi32_ps(sum_0_0);
+        const __m256 real_2 = _mm256_cvtepi32_ps(sum);
         __m256i sum_of_codes = _mm256_set1_epi32(tw_load_i32(lhs_panel_at + 32));
         sum_of_codes = _mm256_srai_epi32(sum_of_codes, 3);
         const __m256 sum_of_codes_2 = _mm256_cvtepi32_ps(sum_of_codes);
         const __m256 scale_row_0 =
-            _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(lhs_panel_at + 36)));
-        const __m256 scale_row_0_2 =
             _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(lhs_panel_at + 36)));
         real = _mm256_mul_ps(real, scale_0);
         real = _mm256_fmadd_ps(sum_of_codes_2, middle, real);
@@ -184,7 +179,7 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p16x4_1x16_avx2_near(const tw_args* 
         __asm__("" : "+x"(f_0));
         real = _mm256_mul_ps(real_2, scale_1);
         real = _mm256_fmadd_ps(sum_of_codes_2, middle_2, real);
-        f_1 = _mm256_fmadd_ps(real, scale_row_0_2, f_1);
+        f_1 = _mm256_fmadd_ps(real, scale_row_0, f_1);
         __asm__("" : "+x"(f_1));
         lhs_panel_at += 40;
         rhs_panel_at += 320;

@@ -6,9 +6,9 @@
 //     | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 // rhs i4 n16 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|minimums:f16/b|bias:f32] (7ea8fda4edf7edcd)
 //     | 64 x k bits of codes | 16 f16 x scales a block | 16 f16 x minimums a block | 16 f32 x bias |
-// tile 1 x 16: needs 13 vector registers on avx2 (2 accumulators + 9 operands + 2 masks), 16 exist
+// tile 1 x 16: needs 12 vector registers on avx2 (4 accumulators + 5 operands + 2 masks + 1 other), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (9637c37cda209973)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (0a256820b8877a90)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -16,7 +16,7 @@
 //  r10 lhs_panel  r11 m_left  rbx k_padded  rbp k_left  r12 rhs_prefetch  r13 lhs_panel
 //  r14 rhs_panel  r15 ahead  ymm0 mask  ymm1 ones  ymm2 f_0  ymm3 f_1  ymm4 negated_half
 //  ymm5 raw_0 ...  ymm6 lo_0 ...  ymm7 raw_1 ...  ymm8 lo_1 ...  ymm9 a_0 ...  ymm10 lo_1 ...
-//  ymm11 a_0 ...  ymm12 scale_row_0  ymm13 scale_row_0
+//  ymm11 a_0 ...  ymm12 scale_row_0
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -62,8 +62,8 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p16x4_1x16_avx2_near_asm:
   .cfi_offset r15, -24
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p16x4_1x16_avx2_near_asm
-  sub rsp, 200
-  .seh_stackalloc 200
+  sub rsp, 184
+  .seh_stackalloc 184
   mov qword ptr [rsp + 0], rsi
   .seh_savereg rsi, 0
   mov qword ptr [rsp + 8], rdi
@@ -94,8 +94,6 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p16x4_1x16_avx2_near_asm:
   .seh_savexmm xmm11, 144
   vmovaps xmmword ptr [rsp + 160], xmm12
   .seh_savexmm xmm12, 160
-  vmovaps xmmword ptr [rsp + 176], xmm13
-  .seh_savexmm xmm13, 176
   .seh_endprologue
   mov rdi, rcx
 #endif
@@ -218,7 +216,6 @@ L(k):
   vpbroadcastd ymm7, dword ptr [r13 + 32]                // sum
   vpaddd ymm5, ymm5, ymm7                                // sum_0_0
   vpmaddwd ymm6, ymm6, ymm1                              // wide
-  vpbroadcastd ymm7, dword ptr [r13 + 32]                // sum
   vpaddd ymm6, ymm6, ymm7                                // sum_0_1
   vcvtph2ps ymm7, xmmword ptr [r14 + 256]                // scale_0
   vcvtph2ps ymm8, xmmword ptr [r14 + 272]                // scale_1
@@ -234,13 +231,12 @@ L(k):
   vpsrad ymm11, ymm11, 3                                 // sum_of_codes
   vcvtdq2ps ymm11, ymm11                                 // sum_of_codes
   vpbroadcastd ymm12, dword ptr [r13 + 36]               // scale_row_0
-  vpbroadcastd ymm13, dword ptr [r13 + 36]               // scale_row_0
   vmulps ymm5, ymm5, ymm7                                // real
   vfmadd231ps ymm5, ymm11, ymm9                          // real
   vfmadd231ps ymm2, ymm5, ymm12                          // f_0
   vmulps ymm5, ymm6, ymm8                                // real
   vfmadd231ps ymm5, ymm11, ymm10                         // real
-  vfmadd231ps ymm3, ymm5, ymm13                          // f_1
+  vfmadd231ps ymm3, ymm5, ymm12                          // f_1
   lea r13, [r13 + 40]
   lea r14, [r14 + 320]
   sub rbp, 1                                             // next k
@@ -577,8 +573,7 @@ L(n_done):
   vmovaps xmm10, xmmword ptr [rsp + 128]
   vmovaps xmm11, xmmword ptr [rsp + 144]
   vmovaps xmm12, xmmword ptr [rsp + 160]
-  vmovaps xmm13, xmmword ptr [rsp + 176]
-  add rsp, 200
+  add rsp, 184
   ret
   .seh_endproc
 #endif

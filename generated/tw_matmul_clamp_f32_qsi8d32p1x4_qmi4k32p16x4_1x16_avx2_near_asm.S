@@ -6,17 +6,17 @@
 //     | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 // rhs i4 n16 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|scales:i8/b|minimums:i8/b|bias:f32] (d520c5aec96313b7)
 //     | 16 f16 x scale_steps | 16 f16 x minimum_steps | 64 x k bits of codes | 16 i8 x scales a block | 16 i8 x minimums a block | 16 f32 x bias |
-// tile 1 x 16: needs 15 vector registers on avx2 (4 accumulators + 9 operands + 2 masks), 16 exist
+// tile 1 x 16: needs 16 vector registers on avx2 (4 accumulators + 9 operands + 2 masks + 1 other), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (3c2aa87ccbdc7817)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (b61bb07dcbdee2fd)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  rax n_left  rcx column_bytes  rdx rhs_panel  rsi n_left  rdi args  r8 m_left  r9 dst_tile
 //  r10 lhs_panel  r11 k_padded  rbx block_left  rbp lhs_panel  r12 -  r13 k_left  r14 rhs_prefetch
 //  r15 ahead  ymm0 mask  ymm1 ones  ymm2 f_0  ymm3 f_1  ymm4 zero_0  ymm5 zero_1  ymm6 zero_0
-//  ymm7 zero_1  ymm8 negated_half  ymm9 raw_0 ...  ymm10 lo_0 ...  ymm11 raw_1 ...  ymm12 lo_1 ...
-//  ymm13 a_0 ...  ymm14 lo_1  ymm15 a_0
+//  ymm7 zero_1  ymm8 raw_0 ...  ymm9 lo_0 ...  ymm10 raw_1 ...  ymm11 lo_1 ...  ymm12 a_0 ...
+//  ymm13 lo_1 ...  ymm14 a_0 ...  ymm15 half ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -145,9 +145,6 @@ L(block):
   vcvtph2ps ymm7, xmmword ptr [r12 + -16]                // zero_1
   mov r13, 8
   mov r14, qword ptr [rdi + 8*19]                        // rhs_prefetch
-  mov r15, 3238002688                                    // number
-  vmovd xmm8, r15d                                       // negated_half
-  vpbroadcastd ymm8, xmm8
   test r13, r13
   jz L(k_done)
   .balign 64
@@ -158,111 +155,112 @@ L(k):
   prefetcht0 byte ptr [r15 + 128]                        // ahead
   prefetcht0 byte ptr [r15 + 192]                        // ahead
   prefetcht0 byte ptr [r15 + 256]                        // ahead
-  vmovdqu ymm9, ymmword ptr [r12 + 0]                    // raw_0
-  vpand ymm10, ymm9, ymm0                                // lo_0
-  vpsrlw ymm9, ymm9, 4                                   // hi_0
-  vpand ymm9, ymm9, ymm0                                 // hi_0
-  vmovdqu ymm11, ymmword ptr [r12 + 32]                  // raw_1
-  vpand ymm12, ymm11, ymm0                               // lo_1
-  vpsrlw ymm11, ymm11, 4                                 // hi_1
-  vpand ymm11, ymm11, ymm0                               // hi_1
-  vpbroadcastd ymm13, dword ptr [rbp + 0]                // a_0
-  vpmaddubsw ymm10, ymm10, ymm13                         // acc_0_0
-  vpmaddubsw ymm12, ymm12, ymm13                         // acc_0_1
-  vpbroadcastd ymm13, dword ptr [rbp + 16]               // a_0
-  vpmaddubsw ymm9, ymm9, ymm13                           // product
-  vpaddw ymm9, ymm10, ymm9                               // acc_0_0
-  vpmaddubsw ymm10, ymm11, ymm13                         // product
-  vpaddw ymm10, ymm12, ymm10                             // acc_0_1
-  vmovdqu ymm11, ymmword ptr [r12 + 64]                  // raw_0
-  vpand ymm12, ymm11, ymm0                               // lo_0
-  vpsrlw ymm11, ymm11, 4                                 // hi_0
-  vpand ymm11, ymm11, ymm0                               // hi_0
-  vmovdqu ymm13, ymmword ptr [r12 + 96]                  // raw_1
-  vpand ymm14, ymm13, ymm0                               // lo_1
-  vpsrlw ymm13, ymm13, 4                                 // hi_1
-  vpand ymm13, ymm13, ymm0                               // hi_1
-  vpbroadcastd ymm15, dword ptr [rbp + 4]                // a_0
-  vpmaddubsw ymm12, ymm12, ymm15                         // product
-  vpaddw ymm9, ymm9, ymm12                               // acc_0_0
-  vpmaddubsw ymm12, ymm14, ymm15                         // product
-  vpaddw ymm10, ymm10, ymm12                             // acc_0_1
-  vpbroadcastd ymm12, dword ptr [rbp + 20]               // a_0
-  vpmaddubsw ymm11, ymm11, ymm12                         // product
-  vpaddw ymm9, ymm9, ymm11                               // acc_0_0
-  vpmaddubsw ymm11, ymm13, ymm12                         // product
-  vpaddw ymm10, ymm10, ymm11                             // acc_0_1
-  vmovdqu ymm11, ymmword ptr [r12 + 128]                 // raw_0
-  vpand ymm12, ymm11, ymm0                               // lo_0
-  vpsrlw ymm11, ymm11, 4                                 // hi_0
-  vpand ymm11, ymm11, ymm0                               // hi_0
-  vmovdqu ymm13, ymmword ptr [r12 + 160]                 // raw_1
-  vpand ymm14, ymm13, ymm0                               // lo_1
-  vpsrlw ymm13, ymm13, 4                                 // hi_1
-  vpand ymm13, ymm13, ymm0                               // hi_1
-  vpbroadcastd ymm15, dword ptr [rbp + 8]                // a_0
-  vpmaddubsw ymm12, ymm12, ymm15                         // product
-  vpaddw ymm9, ymm9, ymm12                               // acc_0_0
-  vpmaddubsw ymm12, ymm14, ymm15                         // product
-  vpaddw ymm10, ymm10, ymm12                             // acc_0_1
-  vpbroadcastd ymm12, dword ptr [rbp + 24]               // a_0
-  vpmaddubsw ymm11, ymm11, ymm12                         // product
-  vpaddw ymm9, ymm9, ymm11                               // acc_0_0
-  vpmaddubsw ymm11, ymm13, ymm12                         // product
-  vpaddw ymm10, ymm10, ymm11                             // acc_0_1
-  vmovdqu ymm11, ymmword ptr [r12 + 192]                 // raw_0
-  vpand ymm12, ymm11, ymm0                               // lo_0
-  vpsrlw ymm11, ymm11, 4                                 // hi_0
-  vpand ymm11, ymm11, ymm0                               // hi_0
-  vmovdqu ymm13, ymmword ptr [r12 + 224]                 // raw_1
-  vpand ymm14, ymm13, ymm0                               // lo_1
-  vpsrlw ymm13, ymm13, 4                                 // hi_1
-  vpand ymm13, ymm13, ymm0                               // hi_1
-  vpbroadcastd ymm15, dword ptr [rbp + 12]               // a_0
-  vpmaddubsw ymm12, ymm12, ymm15                         // product
-  vpaddw ymm9, ymm9, ymm12                               // acc_0_0
-  vpmaddubsw ymm12, ymm14, ymm15                         // product
-  vpaddw ymm10, ymm10, ymm12                             // acc_0_1
-  vpbroadcastd ymm12, dword ptr [rbp + 28]               // a_0
-  vpmaddubsw ymm11, ymm11, ymm12                         // product
-  vpaddw ymm9, ymm9, ymm11                               // acc_0_0
-  vpmaddubsw ymm11, ymm13, ymm12                         // product
-  vpaddw ymm10, ymm10, ymm11                             // acc_0_1
+  vmovdqu ymm8, ymmword ptr [r12 + 0]                    // raw_0
+  vpand ymm9, ymm8, ymm0                                 // lo_0
+  vpsrlw ymm8, ymm8, 4                                   // hi_0
+  vpand ymm8, ymm8, ymm0                                 // hi_0
+  vmovdqu ymm10, ymmword ptr [r12 + 32]                  // raw_1
+  vpand ymm11, ymm10, ymm0                               // lo_1
+  vpsrlw ymm10, ymm10, 4                                 // hi_1
+  vpand ymm10, ymm10, ymm0                               // hi_1
+  vpbroadcastd ymm12, dword ptr [rbp + 0]                // a_0
+  vpmaddubsw ymm9, ymm9, ymm12                           // acc_0_0
+  vpmaddubsw ymm11, ymm11, ymm12                         // acc_0_1
+  vpbroadcastd ymm12, dword ptr [rbp + 16]               // a_0
+  vpmaddubsw ymm8, ymm8, ymm12                           // product
+  vpaddw ymm8, ymm9, ymm8                                // acc_0_0
+  vpmaddubsw ymm9, ymm10, ymm12                          // product
+  vpaddw ymm9, ymm11, ymm9                               // acc_0_1
+  vmovdqu ymm10, ymmword ptr [r12 + 64]                  // raw_0
+  vpand ymm11, ymm10, ymm0                               // lo_0
+  vpsrlw ymm10, ymm10, 4                                 // hi_0
+  vpand ymm10, ymm10, ymm0                               // hi_0
+  vmovdqu ymm12, ymmword ptr [r12 + 96]                  // raw_1
+  vpand ymm13, ymm12, ymm0                               // lo_1
+  vpsrlw ymm12, ymm12, 4                                 // hi_1
+  vpand ymm12, ymm12, ymm0                               // hi_1
+  vpbroadcastd ymm14, dword ptr [rbp + 4]                // a_0
+  vpmaddubsw ymm11, ymm11, ymm14                         // product
+  vpaddw ymm8, ymm8, ymm11                               // acc_0_0
+  vpmaddubsw ymm11, ymm13, ymm14                         // product
+  vpaddw ymm9, ymm9, ymm11                               // acc_0_1
+  vpbroadcastd ymm11, dword ptr [rbp + 20]               // a_0
+  vpmaddubsw ymm10, ymm10, ymm11                         // product
+  vpaddw ymm8, ymm8, ymm10                               // acc_0_0
+  vpmaddubsw ymm10, ymm12, ymm11                         // product
+  vpaddw ymm9, ymm9, ymm10                               // acc_0_1
+  vmovdqu ymm10, ymmword ptr [r12 + 128]                 // raw_0
+  vpand ymm11, ymm10, ymm0                               // lo_0
+  vpsrlw ymm10, ymm10, 4                                 // hi_0
+  vpand ymm10, ymm10, ymm0                               // hi_0
+  vmovdqu ymm12, ymmword ptr [r12 + 160]                 // raw_1
+  vpand ymm13, ymm12, ymm0                               // lo_1
+  vpsrlw ymm12, ymm12, 4                                 // hi_1
+  vpand ymm12, ymm12, ymm0                               // hi_1
+  vpbroadcastd ymm14, dword ptr [rbp + 8]                // a_0
+  vpmaddubsw ymm11, ymm11, ymm14                         // product
+  vpaddw ymm8, ymm8, ymm11                               // acc_0_0
+  vpmaddubsw ymm11, ymm13, ymm14                         // product
+  vpaddw ymm9, ymm9, ymm11                               // acc_0_1
+  vpbroadcastd ymm11, dword ptr [rbp + 24]               // a_0
+  vpmaddubsw ymm10, ymm10, ymm11                         // product
+  vpaddw ymm8, ymm8, ymm10                               // acc_0_0
+  vpmaddubsw ymm10, ymm12, ymm11                         // product
+  vpaddw ymm9, ymm9, ymm10                               // acc_0_1
+  vmovdqu ymm10, ymmword ptr [r12 + 192]                 // raw_0
+  vpand ymm11, ymm10, ymm0                               // lo_0
+  vpsrlw ymm10, ymm10, 4                                 // hi_0
+  vpand ymm10, ymm10, ymm0                               // hi_0
+  vmovdqu ymm12, ymmword ptr [r12 + 224]                 // raw_1
+  vpand ymm13, ymm12, ymm0                               // lo_1
+  vpsrlw ymm12, ymm12, 4                                 // hi_1
+  vpand ymm12, ymm12, ymm0                               // hi_1
+  vpbroadcastd ymm14, dword ptr [rbp + 12]               // a_0
+  vpmaddubsw ymm11, ymm11, ymm14                         // product
+  vpaddw ymm8, ymm8, ymm11                               // acc_0_0
+  vpmaddubsw ymm11, ymm13, ymm14                         // product
+  vpaddw ymm9, ymm9, ymm11                               // acc_0_1
+  vpbroadcastd ymm11, dword ptr [rbp + 28]               // a_0
+  vpmaddubsw ymm10, ymm10, ymm11                         // product
+  vpaddw ymm8, ymm8, ymm10                               // acc_0_0
+  vpmaddubsw ymm10, ymm12, ymm11                         // product
+  vpaddw ymm9, ymm9, ymm10                               // acc_0_1
+  vpmaddwd ymm8, ymm8, ymm1                              // wide
+  vpbroadcastd ymm10, dword ptr [rbp + 32]               // sum
+  vpaddd ymm8, ymm8, ymm10                               // sum_0_0
   vpmaddwd ymm9, ymm9, ymm1                              // wide
-  vpmaddwd ymm10, ymm10, ymm1                            // wide
-  vpbroadcastd ymm11, dword ptr [rbp + 32]               // sum
-  vpaddd ymm9, ymm9, ymm11                               // sum_0_0
-  vcvtdq2ps ymm9, ymm9                                   // real
-  vpbroadcastd ymm11, dword ptr [rbp + 32]               // sum
-  vpaddd ymm10, ymm10, ymm11                             // sum_0_1
-  vcvtdq2ps ymm10, ymm10                                 // real
-  vpmovsxbd ymm11, qword ptr [r12 + 256]                 // scale_0
-  vcvtdq2ps ymm11, ymm11                                 // scale_0
-  vmulps ymm11, ymm11, ymm4                              // scale_0
-  vmulps ymm9, ymm9, ymm11                               // real
-  vpmovsxbd ymm12, qword ptr [r12 + 264]                 // scale_1
-  vcvtdq2ps ymm12, ymm12                                 // scale_1
-  vmulps ymm12, ymm12, ymm5                              // scale_1
-  vmulps ymm10, ymm10, ymm12                             // real
-  vmulps ymm11, ymm11, ymm8                              // half
-  vmulps ymm12, ymm12, ymm8                              // half
+  vpaddd ymm9, ymm9, ymm10                               // sum_0_1
+  vpmovsxbd ymm10, qword ptr [r12 + 256]                 // scale_0
+  vcvtdq2ps ymm10, ymm10                                 // scale_0
+  vpmovsxbd ymm11, qword ptr [r12 + 264]                 // scale_1
+  vcvtdq2ps ymm11, ymm11                                 // scale_1
+  vmulps ymm10, ymm10, ymm4                              // scale_0
+  vmulps ymm11, ymm11, ymm5                              // scale_1
+  mov r15, 3238002688
+  vmovd xmm12, r15d                                      // negated_half
+  vpbroadcastd ymm12, xmm12
   vpmovsxbd ymm13, qword ptr [r12 + 272]                 // minimum_0
   vcvtdq2ps ymm13, ymm13                                 // minimum_0
-  vfmadd231ps ymm11, ymm13, ymm6                         // middle
-  vpmovsxbd ymm13, qword ptr [r12 + 280]                 // minimum_1
-  vcvtdq2ps ymm13, ymm13                                 // minimum_1
-  vfmadd231ps ymm12, ymm13, ymm7                         // middle
-  lea r12, [r12 + 288]
+  vpmovsxbd ymm14, qword ptr [r12 + 280]                 // minimum_1
+  vcvtdq2ps ymm14, ymm14                                 // minimum_1
+  vmulps ymm15, ymm10, ymm12                             // half
+  vfmadd231ps ymm15, ymm13, ymm6                         // middle
+  vmulps ymm12, ymm11, ymm12                             // half
+  vfmadd231ps ymm12, ymm14, ymm7                         // middle
+  vcvtdq2ps ymm8, ymm8                                   // real
+  vcvtdq2ps ymm9, ymm9                                   // real
   vpbroadcastd ymm13, dword ptr [rbp + 32]               // sum_of_codes
   vpsrad ymm13, ymm13, 3                                 // sum_of_codes
   vcvtdq2ps ymm13, ymm13                                 // sum_of_codes
-  vfmadd231ps ymm9, ymm13, ymm11                         // real
-  vfmadd231ps ymm10, ymm13, ymm12                        // real
-  vpbroadcastd ymm11, dword ptr [rbp + 36]               // scale_row_0
-  vfmadd231ps ymm2, ymm9, ymm11                          // f_0
-  vpbroadcastd ymm9, dword ptr [rbp + 36]                // scale_row_0
-  vfmadd231ps ymm3, ymm10, ymm9                          // f_1
+  vpbroadcastd ymm14, dword ptr [rbp + 36]               // scale_row_0
+  vmulps ymm8, ymm8, ymm10                               // real
+  vfmadd231ps ymm8, ymm13, ymm15                         // real
+  vfmadd231ps ymm2, ymm8, ymm14                          // f_0
+  vmulps ymm8, ymm9, ymm11                               // real
+  vfmadd231ps ymm8, ymm13, ymm12                         // real
+  vfmadd231ps ymm3, ymm8, ymm14                          // f_1
   lea rbp, [rbp + 40]
+  lea r12, [r12 + 288]
   sub r13, 1                                             // next k
   ja L(k)
 L(k_done):

@@ -8,7 +8,7 @@
 //     | 64 x k bits of codes | 16 i1 x tops a block | 16 f16 x scales a block | 16 f16 x minimums a block | 16 f32 x bias |
 // tile 1 x 16: needs 15 vector registers on avx2 (6 accumulators + 6 operands + 3 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (115251e8c0ce69e8)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (fdfb912c6fd76198)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -213,7 +213,6 @@ L(k):
   vpbroadcastd ymm8, dword ptr [r13 + 32]                // sum
   vpaddd ymm6, ymm6, ymm8                                // sum_0_0
   vpmaddwd ymm7, ymm7, ymm2                              // wide
-  vpbroadcastd ymm8, dword ptr [r13 + 32]                // sum
   vpaddd ymm7, ymm7, ymm8                                // sum_0_1
   prefetcht0 byte ptr [r15 + 192]                        // ahead
   prefetcht0 byte ptr [r15 + 256]                        // ahead
@@ -298,13 +297,12 @@ L(k):
   vpsrad ymm12, ymm12, 3                                 // sum_of_codes
   vcvtdq2ps ymm12, ymm12                                 // sum_of_codes
   vpbroadcastd ymm13, dword ptr [r13 + 36]               // scale_row_0
-  vpbroadcastd ymm14, dword ptr [r13 + 36]               // scale_row_0
   vmulps ymm6, ymm6, ymm8                                // real
   vfmadd231ps ymm6, ymm12, ymm10                         // real
   vfmadd231ps ymm3, ymm6, ymm13                          // f_0
   vmulps ymm6, ymm7, ymm9                                // real
   vfmadd231ps ymm6, ymm12, ymm11                         // real
-  vfmadd231ps ymm4, ymm6, ymm14                          // f_1
+  vfmadd231ps ymm4, ymm6, ymm13                          // f_1
   lea r13, [r13 + 40]
   lea r14, [r14 + 384]
   sub rbp, 1                                             // next k

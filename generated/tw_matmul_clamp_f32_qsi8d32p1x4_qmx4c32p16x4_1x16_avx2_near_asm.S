@@ -8,7 +8,7 @@
 //     | 64 x k bits of codes | 16 e8m0 x scales a block | 16 f32 x bias |
 // tile 1 x 16: needs 14 vector registers on avx2 (6 accumulators + 5 operands + 3 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (115251e8c0ce69e8)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (fdfb912c6fd76198)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -204,7 +204,6 @@ L(k):
   vpbroadcastd ymm8, dword ptr [r13 + 32]                // sum
   vpaddd ymm6, ymm6, ymm8                                // sum_0_0
   vpmaddwd ymm7, ymm7, ymm2                              // wide
-  vpbroadcastd ymm8, dword ptr [r13 + 32]                // sum
   vpaddd ymm7, ymm7, ymm8                                // sum_0_1
   prefetcht0 byte ptr [r15 + 128]                        // ahead
   prefetcht0 byte ptr [r15 + 192]                        // ahead
@@ -266,9 +265,8 @@ L(k):
   vcvtdq2ps ymm6, ymm6                                   // real
   vcvtdq2ps ymm7, ymm7                                   // real
   vpbroadcastd ymm10, dword ptr [r13 + 36]               // scale_row_0
-  vpbroadcastd ymm11, dword ptr [r13 + 36]               // scale_row_0
   vmulps ymm6, ymm6, ymm10                               // real
-  vmulps ymm7, ymm7, ymm11                               // real
+  vmulps ymm7, ymm7, ymm10                               // real
   vfmadd231ps ymm3, ymm6, ymm8                           // f_0
   vfmadd231ps ymm4, ymm7, ymm9                           // f_1
   lea r13, [r13 + 40]

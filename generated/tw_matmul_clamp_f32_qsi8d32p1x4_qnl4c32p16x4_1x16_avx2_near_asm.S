@@ -8,15 +8,15 @@
 //     | 64 x k bits of codes | 16 f16 x scales a block | 16 f32 x bias |
 // tile 1 x 16: needs 14 vector registers on avx2 (4 accumulators + 7 operands + 3 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (115251e8c0ce69e8)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (fdfb912c6fd76198)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  rax n_left  rcx column_bytes  rdx rhs_panel  rsi n_left  rdi args  r8 m_left  r9 dst_tile
 //  r10 lhs_panel  r11 m_left  rbx k_padded  rbp k_left  r12 rhs_prefetch  r13 lhs_panel
 //  r14 rhs_panel  r15 ahead  ymm0 values  ymm1 mask  ymm2 even_bytes  ymm3 f_0  ymm4 f_1
-//  ymm5 acc_0_0 ...  ymm6 acc_0_1 ...  ymm7 raw_0 ...  ymm8 lo_0 ...  ymm9 even_0 ...
-//  ymm10 raw_1 ...  ymm11 lo_1 ...  ymm12 even_1  ymm13 a_0
+//  ymm5 acc_0 ...  ymm6 raw_0 ...  ymm7 lo_0 ...  ymm8 even_0 ...  ymm9 raw_1 ...  ymm10 lo_1 ...
+//  ymm11 even_1 ...  ymm12 a_0 ...  ymm13 a_0
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -152,48 +152,47 @@ L(m):
 L(k):
   lea r15, [r14 + r12]                                   // ahead
   prefetcht0 byte ptr [r15 + 0]                          // ahead
-  vpbroadcastd ymm5, dword ptr [r13 + 64]                // acc_0_0
-  vpbroadcastd ymm6, dword ptr [r13 + 64]                // acc_0_1
-  vmovdqu ymm7, ymmword ptr [r14 + 0]                    // raw_0
-  vpand ymm8, ymm7, ymm1                                 // lo_0
-  vpsrlw ymm7, ymm7, 4                                   // hi_0
-  vpand ymm7, ymm7, ymm1                                 // hi_0
-  vpshufb ymm8, ymm0, ymm8                               // value_0
+  vpbroadcastd ymm5, dword ptr [r13 + 64]                // acc_0
+  vmovdqu ymm6, ymmword ptr [r14 + 0]                    // raw_0
+  vpand ymm7, ymm6, ymm1                                 // lo_0
+  vpsrlw ymm6, ymm6, 4                                   // hi_0
+  vpand ymm6, ymm6, ymm1                                 // hi_0
   vpshufb ymm7, ymm0, ymm7                               // value_0
-  vpand ymm9, ymm8, ymm2                                 // even_0
-  vpsrlw ymm8, ymm8, 8                                   // odd_0
-  vmovdqu ymm10, ymmword ptr [r14 + 32]                  // raw_1
-  vpand ymm11, ymm10, ymm1                               // lo_1
-  vpsrlw ymm10, ymm10, 4                                 // hi_1
-  vpand ymm10, ymm10, ymm1                               // hi_1
-  vpshufb ymm11, ymm0, ymm11                             // value_1
-  vpshufb ymm10, ymm0, ymm10                             // value_1
-  vpand ymm12, ymm11, ymm2                               // even_1
-  vpsrlw ymm11, ymm11, 8                                 // odd_1
-  vpbroadcastd ymm13, dword ptr [r13 + 0]                // a_0
-  vpmaddwd ymm9, ymm9, ymm13                             // product
-  vpaddd ymm5, ymm5, ymm9                                // acc_0_0
-  vpmaddwd ymm9, ymm12, ymm13                            // product
-  vpaddd ymm6, ymm6, ymm9                                // acc_0_1
-  vpbroadcastd ymm9, dword ptr [r13 + 4]                 // a_0
-  vpmaddwd ymm8, ymm8, ymm9                              // product
-  vpaddd ymm5, ymm5, ymm8                                // acc_0_0
-  vpmaddwd ymm8, ymm11, ymm9                             // product
-  vpaddd ymm6, ymm6, ymm8                                // acc_0_1
+  vpshufb ymm6, ymm0, ymm6                               // value_0
   vpand ymm8, ymm7, ymm2                                 // even_0
   vpsrlw ymm7, ymm7, 8                                   // odd_0
-  vpand ymm9, ymm10, ymm2                                // even_1
+  vmovdqu ymm9, ymmword ptr [r14 + 32]                   // raw_1
+  vpand ymm10, ymm9, ymm1                                // lo_1
+  vpsrlw ymm9, ymm9, 4                                   // hi_1
+  vpand ymm9, ymm9, ymm1                                 // hi_1
+  vpshufb ymm10, ymm0, ymm10                             // value_1
+  vpshufb ymm9, ymm0, ymm9                               // value_1
+  vpand ymm11, ymm10, ymm2                               // even_1
   vpsrlw ymm10, ymm10, 8                                 // odd_1
+  vpbroadcastd ymm12, dword ptr [r13 + 0]                // a_0
+  vpmaddwd ymm8, ymm8, ymm12                             // product
+  vpaddd ymm8, ymm5, ymm8                                // acc_0_0
+  vpmaddwd ymm11, ymm11, ymm12                           // product
+  vpaddd ymm5, ymm5, ymm11                               // acc_0_1
+  vpbroadcastd ymm11, dword ptr [r13 + 4]                // a_0
+  vpmaddwd ymm7, ymm7, ymm11                             // product
+  vpaddd ymm7, ymm8, ymm7                                // acc_0_0
+  vpmaddwd ymm8, ymm10, ymm11                            // product
+  vpaddd ymm5, ymm5, ymm8                                // acc_0_1
+  vpand ymm8, ymm6, ymm2                                 // even_0
+  vpsrlw ymm6, ymm6, 8                                   // odd_0
+  vpand ymm10, ymm9, ymm2                                // even_1
+  vpsrlw ymm9, ymm9, 8                                   // odd_1
   vpbroadcastd ymm11, dword ptr [r13 + 32]               // a_0
   vpmaddwd ymm8, ymm8, ymm11                             // product
-  vpaddd ymm5, ymm5, ymm8                                // acc_0_0
-  vpmaddwd ymm8, ymm9, ymm11                             // product
-  vpaddd ymm6, ymm6, ymm8                                // acc_0_1
+  vpaddd ymm7, ymm7, ymm8                                // acc_0_0
+  vpmaddwd ymm8, ymm10, ymm11                            // product
+  vpaddd ymm5, ymm5, ymm8                                // acc_0_1
   vpbroadcastd ymm8, dword ptr [r13 + 36]                // a_0
-  vpmaddwd ymm7, ymm7, ymm8                              // product
-  vpaddd ymm5, ymm5, ymm7                                // acc_0_0
-  vpmaddwd ymm7, ymm10, ymm8                             // product
-  vpaddd ymm6, ymm6, ymm7                                // acc_0_1
+  vpmaddwd ymm6, ymm6, ymm8                              // product
+  vpaddd ymm6, ymm7, ymm6                                // acc_0_0
+  vpmaddwd ymm7, ymm9, ymm8                              // product
+  vpaddd ymm5, ymm5, ymm7                                // acc_0_1
   prefetcht0 byte ptr [r15 + 64]                         // ahead
   vmovdqu ymm7, ymmword ptr [r14 + 64]                   // raw_0
   vpand ymm8, ymm7, ymm1                                 // lo_0
@@ -213,28 +212,28 @@ L(k):
   vpsrlw ymm11, ymm11, 8                                 // odd_1
   vpbroadcastd ymm13, dword ptr [r13 + 8]                // a_0
   vpmaddwd ymm9, ymm9, ymm13                             // product
-  vpaddd ymm5, ymm5, ymm9                                // acc_0_0
+  vpaddd ymm6, ymm6, ymm9                                // acc_0_0
   vpmaddwd ymm9, ymm12, ymm13                            // product
-  vpaddd ymm6, ymm6, ymm9                                // acc_0_1
+  vpaddd ymm5, ymm5, ymm9                                // acc_0_1
   vpbroadcastd ymm9, dword ptr [r13 + 12]                // a_0
   vpmaddwd ymm8, ymm8, ymm9                              // product
-  vpaddd ymm5, ymm5, ymm8                                // acc_0_0
+  vpaddd ymm6, ymm6, ymm8                                // acc_0_0
   vpmaddwd ymm8, ymm11, ymm9                             // product
-  vpaddd ymm6, ymm6, ymm8                                // acc_0_1
+  vpaddd ymm5, ymm5, ymm8                                // acc_0_1
   vpand ymm8, ymm7, ymm2                                 // even_0
   vpsrlw ymm7, ymm7, 8                                   // odd_0
   vpand ymm9, ymm10, ymm2                                // even_1
   vpsrlw ymm10, ymm10, 8                                 // odd_1
   vpbroadcastd ymm11, dword ptr [r13 + 40]               // a_0
   vpmaddwd ymm8, ymm8, ymm11                             // product
-  vpaddd ymm5, ymm5, ymm8                                // acc_0_0
+  vpaddd ymm6, ymm6, ymm8                                // acc_0_0
   vpmaddwd ymm8, ymm9, ymm11                             // product
-  vpaddd ymm6, ymm6, ymm8                                // acc_0_1
+  vpaddd ymm5, ymm5, ymm8                                // acc_0_1
   vpbroadcastd ymm8, dword ptr [r13 + 44]                // a_0
   vpmaddwd ymm7, ymm7, ymm8                              // product
-  vpaddd ymm5, ymm5, ymm7                                // acc_0_0
+  vpaddd ymm6, ymm6, ymm7                                // acc_0_0
   vpmaddwd ymm7, ymm10, ymm8                             // product
-  vpaddd ymm6, ymm6, ymm7                                // acc_0_1
+  vpaddd ymm5, ymm5, ymm7                                // acc_0_1
   prefetcht0 byte ptr [r15 + 128]                        // ahead
   vmovdqu ymm7, ymmword ptr [r14 + 128]                  // raw_0
   vpand ymm8, ymm7, ymm1                                 // lo_0
@@ -254,28 +253,28 @@ L(k):
   vpsrlw ymm11, ymm11, 8                                 // odd_1
   vpbroadcastd ymm13, dword ptr [r13 + 16]               // a_0
   vpmaddwd ymm9, ymm9, ymm13                             // product
-  vpaddd ymm5, ymm5, ymm9                                // acc_0_0
+  vpaddd ymm6, ymm6, ymm9                                // acc_0_0
   vpmaddwd ymm9, ymm12, ymm13                            // product
-  vpaddd ymm6, ymm6, ymm9                                // acc_0_1
+  vpaddd ymm5, ymm5, ymm9                                // acc_0_1
   vpbroadcastd ymm9, dword ptr [r13 + 20]                // a_0
   vpmaddwd ymm8, ymm8, ymm9                              // product
-  vpaddd ymm5, ymm5, ymm8                                // acc_0_0
+  vpaddd ymm6, ymm6, ymm8                                // acc_0_0
   vpmaddwd ymm8, ymm11, ymm9                             // product
-  vpaddd ymm6, ymm6, ymm8                                // acc_0_1
+  vpaddd ymm5, ymm5, ymm8                                // acc_0_1
   vpand ymm8, ymm7, ymm2                                 // even_0
   vpsrlw ymm7, ymm7, 8                                   // odd_0
   vpand ymm9, ymm10, ymm2                                // even_1
   vpsrlw ymm10, ymm10, 8                                 // odd_1
   vpbroadcastd ymm11, dword ptr [r13 + 48]               // a_0
   vpmaddwd ymm8, ymm8, ymm11                             // product
-  vpaddd ymm5, ymm5, ymm8                                // acc_0_0
+  vpaddd ymm6, ymm6, ymm8                                // acc_0_0
   vpmaddwd ymm8, ymm9, ymm11                             // product
-  vpaddd ymm6, ymm6, ymm8                                // acc_0_1
+  vpaddd ymm5, ymm5, ymm8                                // acc_0_1
   vpbroadcastd ymm8, dword ptr [r13 + 52]                // a_0
   vpmaddwd ymm7, ymm7, ymm8                              // product
-  vpaddd ymm5, ymm5, ymm7                                // acc_0_0
+  vpaddd ymm6, ymm6, ymm7                                // acc_0_0
   vpmaddwd ymm7, ymm10, ymm8                             // product
-  vpaddd ymm6, ymm6, ymm7                                // acc_0_1
+  vpaddd ymm5, ymm5, ymm7                                // acc_0_1
   prefetcht0 byte ptr [r15 + 192]                        // ahead
   prefetcht0 byte ptr [r15 + 256]                        // ahead
   vmovdqu ymm7, ymmword ptr [r14 + 192]                  // raw_0
@@ -296,38 +295,37 @@ L(k):
   vpsrlw ymm11, ymm11, 8                                 // odd_1
   vpbroadcastd ymm13, dword ptr [r13 + 24]               // a_0
   vpmaddwd ymm9, ymm9, ymm13                             // product
-  vpaddd ymm5, ymm5, ymm9                                // acc_0_0
+  vpaddd ymm6, ymm6, ymm9                                // acc_0_0
   vpmaddwd ymm9, ymm12, ymm13                            // product
-  vpaddd ymm6, ymm6, ymm9                                // acc_0_1
+  vpaddd ymm5, ymm5, ymm9                                // acc_0_1
   vpbroadcastd ymm9, dword ptr [r13 + 28]                // a_0
   vpmaddwd ymm8, ymm8, ymm9                              // product
-  vpaddd ymm5, ymm5, ymm8                                // acc_0_0
+  vpaddd ymm6, ymm6, ymm8                                // acc_0_0
   vpmaddwd ymm8, ymm11, ymm9                             // product
-  vpaddd ymm6, ymm6, ymm8                                // acc_0_1
+  vpaddd ymm5, ymm5, ymm8                                // acc_0_1
   vpand ymm8, ymm7, ymm2                                 // even_0
   vpsrlw ymm7, ymm7, 8                                   // odd_0
   vpand ymm9, ymm10, ymm2                                // even_1
   vpsrlw ymm10, ymm10, 8                                 // odd_1
   vpbroadcastd ymm11, dword ptr [r13 + 56]               // a_0
   vpmaddwd ymm8, ymm8, ymm11                             // product
-  vpaddd ymm5, ymm5, ymm8                                // acc_0_0
+  vpaddd ymm6, ymm6, ymm8                                // acc_0_0
   vpmaddwd ymm8, ymm9, ymm11                             // product
-  vpaddd ymm6, ymm6, ymm8                                // acc_0_1
+  vpaddd ymm5, ymm5, ymm8                                // acc_0_1
   vpbroadcastd ymm8, dword ptr [r13 + 60]                // a_0
   vpmaddwd ymm7, ymm7, ymm8                              // product
-  vpaddd ymm5, ymm5, ymm7                                // acc_0_0
+  vpaddd ymm6, ymm6, ymm7                                // acc_0_0
   vpmaddwd ymm7, ymm10, ymm8                             // product
-  vpaddd ymm6, ymm6, ymm7                                // acc_0_1
+  vpaddd ymm5, ymm5, ymm7                                // acc_0_1
   vcvtph2ps ymm7, xmmword ptr [r14 + 256]                // scale_0
   vcvtph2ps ymm8, xmmword ptr [r14 + 272]                // scale_1
-  vcvtdq2ps ymm5, ymm5                                   // real
   vcvtdq2ps ymm6, ymm6                                   // real
+  vcvtdq2ps ymm5, ymm5                                   // real
   vpbroadcastd ymm9, dword ptr [r13 + 68]                // scale_row_0
-  vpbroadcastd ymm10, dword ptr [r13 + 68]               // scale_row_0
+  vmulps ymm6, ymm6, ymm9                                // real
   vmulps ymm5, ymm5, ymm9                                // real
-  vmulps ymm6, ymm6, ymm10                               // real
-  vfmadd231ps ymm3, ymm5, ymm7                           // f_0
-  vfmadd231ps ymm4, ymm6, ymm8                           // f_1
+  vfmadd231ps ymm3, ymm6, ymm7                           // f_0
+  vfmadd231ps ymm4, ymm5, ymm8                           // f_1
   lea r13, [r13 + 72]
   lea r14, [r14 + 288]
   sub rbp, 1                                             // next k

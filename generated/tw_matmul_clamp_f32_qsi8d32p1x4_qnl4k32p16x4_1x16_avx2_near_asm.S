@@ -8,15 +8,15 @@
 //     | 16 f16 x scale_steps | 64 x k bits of codes | 16 i8 x scales a block | 16 f32 x bias |
 // tile 1 x 16: needs 16 vector registers on avx2 (4 accumulators + 9 operands + 3 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (115251e8c0ce69e8)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (fdfb912c6fd76198)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  rax n_left  rcx column_bytes  rdx rhs_panel  rsi n_left  rdi args  r8 m_left  r9 dst_tile
 //  r10 lhs_panel  r11 k_padded  rbx block_left  rbp lhs_panel  r12 -  r13 k_left  r14 rhs_prefetch
 //  r15 ahead  ymm0 values  ymm1 mask  ymm2 even_bytes  ymm3 f_0  ymm4 f_1  ymm5 zero_0  ymm6 zero_1
-//  ymm7 acc_0_0 ...  ymm8 acc_0_1 ...  ymm9 raw_0 ...  ymm10 lo_0 ...  ymm11 even_0 ...
-//  ymm12 raw_1 ...  ymm13 lo_1 ...  ymm14 even_1  ymm15 a_0
+//  ymm7 acc_0 ...  ymm8 raw_0 ...  ymm9 lo_0 ...  ymm10 even_0 ...  ymm11 raw_1 ...  ymm12 lo_1 ...
+//  ymm13 even_1 ...  ymm14 a_0 ...  ymm15 a_0
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -164,48 +164,47 @@ L(block):
 L(k):
   lea r15, [r12 + r14]                                   // ahead
   prefetcht0 byte ptr [r15 + 0]                          // ahead
-  vpbroadcastd ymm7, dword ptr [rbp + 64]                // acc_0_0
-  vpbroadcastd ymm8, dword ptr [rbp + 64]                // acc_0_1
-  vmovdqu ymm9, ymmword ptr [r12 + 0]                    // raw_0
-  vpand ymm10, ymm9, ymm1                                // lo_0
-  vpsrlw ymm9, ymm9, 4                                   // hi_0
-  vpand ymm9, ymm9, ymm1                                 // hi_0
-  vpshufb ymm10, ymm0, ymm10                             // value_0
+  vpbroadcastd ymm7, dword ptr [rbp + 64]                // acc_0
+  vmovdqu ymm8, ymmword ptr [r12 + 0]                    // raw_0
+  vpand ymm9, ymm8, ymm1                                 // lo_0
+  vpsrlw ymm8, ymm8, 4                                   // hi_0
+  vpand ymm8, ymm8, ymm1                                 // hi_0
   vpshufb ymm9, ymm0, ymm9                               // value_0
-  vpand ymm11, ymm10, ymm2                               // even_0
-  vpsrlw ymm10, ymm10, 8                                 // odd_0
-  vmovdqu ymm12, ymmword ptr [r12 + 32]                  // raw_1
-  vpand ymm13, ymm12, ymm1                               // lo_1
-  vpsrlw ymm12, ymm12, 4                                 // hi_1
-  vpand ymm12, ymm12, ymm1                               // hi_1
-  vpshufb ymm13, ymm0, ymm13                             // value_1
-  vpshufb ymm12, ymm0, ymm12                             // value_1
-  vpand ymm14, ymm13, ymm2                               // even_1
-  vpsrlw ymm13, ymm13, 8                                 // odd_1
-  vpbroadcastd ymm15, dword ptr [rbp + 0]                // a_0
-  vpmaddwd ymm11, ymm11, ymm15                           // product
-  vpaddd ymm7, ymm7, ymm11                               // acc_0_0
-  vpmaddwd ymm11, ymm14, ymm15                           // product
-  vpaddd ymm8, ymm8, ymm11                               // acc_0_1
-  vpbroadcastd ymm11, dword ptr [rbp + 4]                // a_0
-  vpmaddwd ymm10, ymm10, ymm11                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_0_0
-  vpmaddwd ymm10, ymm13, ymm11                           // product
-  vpaddd ymm8, ymm8, ymm10                               // acc_0_1
+  vpshufb ymm8, ymm0, ymm8                               // value_0
   vpand ymm10, ymm9, ymm2                                // even_0
   vpsrlw ymm9, ymm9, 8                                   // odd_0
-  vpand ymm11, ymm12, ymm2                               // even_1
+  vmovdqu ymm11, ymmword ptr [r12 + 32]                  // raw_1
+  vpand ymm12, ymm11, ymm1                               // lo_1
+  vpsrlw ymm11, ymm11, 4                                 // hi_1
+  vpand ymm11, ymm11, ymm1                               // hi_1
+  vpshufb ymm12, ymm0, ymm12                             // value_1
+  vpshufb ymm11, ymm0, ymm11                             // value_1
+  vpand ymm13, ymm12, ymm2                               // even_1
   vpsrlw ymm12, ymm12, 8                                 // odd_1
+  vpbroadcastd ymm14, dword ptr [rbp + 0]                // a_0
+  vpmaddwd ymm10, ymm10, ymm14                           // product
+  vpaddd ymm10, ymm7, ymm10                              // acc_0_0
+  vpmaddwd ymm13, ymm13, ymm14                           // product
+  vpaddd ymm7, ymm7, ymm13                               // acc_0_1
+  vpbroadcastd ymm13, dword ptr [rbp + 4]                // a_0
+  vpmaddwd ymm9, ymm9, ymm13                             // product
+  vpaddd ymm9, ymm10, ymm9                               // acc_0_0
+  vpmaddwd ymm10, ymm12, ymm13                           // product
+  vpaddd ymm7, ymm7, ymm10                               // acc_0_1
+  vpand ymm10, ymm8, ymm2                                // even_0
+  vpsrlw ymm8, ymm8, 8                                   // odd_0
+  vpand ymm12, ymm11, ymm2                               // even_1
+  vpsrlw ymm11, ymm11, 8                                 // odd_1
   vpbroadcastd ymm13, dword ptr [rbp + 32]               // a_0
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_0_0
-  vpmaddwd ymm10, ymm11, ymm13                           // product
-  vpaddd ymm8, ymm8, ymm10                               // acc_0_1
+  vpaddd ymm9, ymm9, ymm10                               // acc_0_0
+  vpmaddwd ymm10, ymm12, ymm13                           // product
+  vpaddd ymm7, ymm7, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [rbp + 36]               // a_0
-  vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_0_0
-  vpmaddwd ymm9, ymm12, ymm10                            // product
-  vpaddd ymm8, ymm8, ymm9                                // acc_0_1
+  vpmaddwd ymm8, ymm8, ymm10                             // product
+  vpaddd ymm8, ymm9, ymm8                                // acc_0_0
+  vpmaddwd ymm9, ymm11, ymm10                            // product
+  vpaddd ymm7, ymm7, ymm9                                // acc_0_1
   prefetcht0 byte ptr [r15 + 64]                         // ahead
   vmovdqu ymm9, ymmword ptr [r12 + 64]                   // raw_0
   vpand ymm10, ymm9, ymm1                                // lo_0
@@ -225,28 +224,28 @@ L(k):
   vpsrlw ymm13, ymm13, 8                                 // odd_1
   vpbroadcastd ymm15, dword ptr [rbp + 8]                // a_0
   vpmaddwd ymm11, ymm11, ymm15                           // product
-  vpaddd ymm7, ymm7, ymm11                               // acc_0_0
+  vpaddd ymm8, ymm8, ymm11                               // acc_0_0
   vpmaddwd ymm11, ymm14, ymm15                           // product
-  vpaddd ymm8, ymm8, ymm11                               // acc_0_1
+  vpaddd ymm7, ymm7, ymm11                               // acc_0_1
   vpbroadcastd ymm11, dword ptr [rbp + 12]               // a_0
   vpmaddwd ymm10, ymm10, ymm11                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_0_0
+  vpaddd ymm8, ymm8, ymm10                               // acc_0_0
   vpmaddwd ymm10, ymm13, ymm11                           // product
-  vpaddd ymm8, ymm8, ymm10                               // acc_0_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_0_1
   vpand ymm10, ymm9, ymm2                                // even_0
   vpsrlw ymm9, ymm9, 8                                   // odd_0
   vpand ymm11, ymm12, ymm2                               // even_1
   vpsrlw ymm12, ymm12, 8                                 // odd_1
   vpbroadcastd ymm13, dword ptr [rbp + 40]               // a_0
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_0_0
+  vpaddd ymm8, ymm8, ymm10                               // acc_0_0
   vpmaddwd ymm10, ymm11, ymm13                           // product
-  vpaddd ymm8, ymm8, ymm10                               // acc_0_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [rbp + 44]               // a_0
   vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_0_0
+  vpaddd ymm8, ymm8, ymm9                                // acc_0_0
   vpmaddwd ymm9, ymm12, ymm10                            // product
-  vpaddd ymm8, ymm8, ymm9                                // acc_0_1
+  vpaddd ymm7, ymm7, ymm9                                // acc_0_1
   prefetcht0 byte ptr [r15 + 128]                        // ahead
   vmovdqu ymm9, ymmword ptr [r12 + 128]                  // raw_0
   vpand ymm10, ymm9, ymm1                                // lo_0
@@ -266,28 +265,28 @@ L(k):
   vpsrlw ymm13, ymm13, 8                                 // odd_1
   vpbroadcastd ymm15, dword ptr [rbp + 16]               // a_0
   vpmaddwd ymm11, ymm11, ymm15                           // product
-  vpaddd ymm7, ymm7, ymm11                               // acc_0_0
+  vpaddd ymm8, ymm8, ymm11                               // acc_0_0
   vpmaddwd ymm11, ymm14, ymm15                           // product
-  vpaddd ymm8, ymm8, ymm11                               // acc_0_1
+  vpaddd ymm7, ymm7, ymm11                               // acc_0_1
   vpbroadcastd ymm11, dword ptr [rbp + 20]               // a_0
   vpmaddwd ymm10, ymm10, ymm11                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_0_0
+  vpaddd ymm8, ymm8, ymm10                               // acc_0_0
   vpmaddwd ymm10, ymm13, ymm11                           // product
-  vpaddd ymm8, ymm8, ymm10                               // acc_0_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_0_1
   vpand ymm10, ymm9, ymm2                                // even_0
   vpsrlw ymm9, ymm9, 8                                   // odd_0
   vpand ymm11, ymm12, ymm2                               // even_1
   vpsrlw ymm12, ymm12, 8                                 // odd_1
   vpbroadcastd ymm13, dword ptr [rbp + 48]               // a_0
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_0_0
+  vpaddd ymm8, ymm8, ymm10                               // acc_0_0
   vpmaddwd ymm10, ymm11, ymm13                           // product
-  vpaddd ymm8, ymm8, ymm10                               // acc_0_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [rbp + 52]               // a_0
   vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_0_0
+  vpaddd ymm8, ymm8, ymm9                                // acc_0_0
   vpmaddwd ymm9, ymm12, ymm10                            // product
-  vpaddd ymm8, ymm8, ymm9                                // acc_0_1
+  vpaddd ymm7, ymm7, ymm9                                // acc_0_1
   prefetcht0 byte ptr [r15 + 192]                        // ahead
   prefetcht0 byte ptr [r15 + 256]                        // ahead
   vmovdqu ymm9, ymmword ptr [r12 + 192]                  // raw_0
@@ -308,42 +307,41 @@ L(k):
   vpsrlw ymm13, ymm13, 8                                 // odd_1
   vpbroadcastd ymm15, dword ptr [rbp + 24]               // a_0
   vpmaddwd ymm11, ymm11, ymm15                           // product
-  vpaddd ymm7, ymm7, ymm11                               // acc_0_0
+  vpaddd ymm8, ymm8, ymm11                               // acc_0_0
   vpmaddwd ymm11, ymm14, ymm15                           // product
-  vpaddd ymm8, ymm8, ymm11                               // acc_0_1
+  vpaddd ymm7, ymm7, ymm11                               // acc_0_1
   vpbroadcastd ymm11, dword ptr [rbp + 28]               // a_0
   vpmaddwd ymm10, ymm10, ymm11                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_0_0
+  vpaddd ymm8, ymm8, ymm10                               // acc_0_0
   vpmaddwd ymm10, ymm13, ymm11                           // product
-  vpaddd ymm8, ymm8, ymm10                               // acc_0_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_0_1
   vpand ymm10, ymm9, ymm2                                // even_0
   vpsrlw ymm9, ymm9, 8                                   // odd_0
   vpand ymm11, ymm12, ymm2                               // even_1
   vpsrlw ymm12, ymm12, 8                                 // odd_1
   vpbroadcastd ymm13, dword ptr [rbp + 56]               // a_0
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_0_0
+  vpaddd ymm8, ymm8, ymm10                               // acc_0_0
   vpmaddwd ymm10, ymm11, ymm13                           // product
-  vpaddd ymm8, ymm8, ymm10                               // acc_0_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [rbp + 60]               // a_0
   vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_0_0
+  vpaddd ymm8, ymm8, ymm9                                // acc_0_0
   vpmaddwd ymm9, ymm12, ymm10                            // product
-  vpaddd ymm8, ymm8, ymm9                                // acc_0_1
+  vpaddd ymm7, ymm7, ymm9                                // acc_0_1
   vpmovsxbd ymm9, qword ptr [r12 + 256]                  // scale_0
   vcvtdq2ps ymm9, ymm9                                   // scale_0
   vpmovsxbd ymm10, qword ptr [r12 + 264]                 // scale_1
   vcvtdq2ps ymm10, ymm10                                 // scale_1
   vmulps ymm9, ymm9, ymm5                                // scale_0
   vmulps ymm10, ymm10, ymm6                              // scale_1
-  vcvtdq2ps ymm7, ymm7                                   // real
   vcvtdq2ps ymm8, ymm8                                   // real
+  vcvtdq2ps ymm7, ymm7                                   // real
   vpbroadcastd ymm11, dword ptr [rbp + 68]               // scale_row_0
-  vpbroadcastd ymm12, dword ptr [rbp + 68]               // scale_row_0
+  vmulps ymm8, ymm8, ymm11                               // real
   vmulps ymm7, ymm7, ymm11                               // real
-  vmulps ymm8, ymm8, ymm12                               // real
-  vfmadd231ps ymm3, ymm7, ymm9                           // f_0
-  vfmadd231ps ymm4, ymm8, ymm10                          // f_1
+  vfmadd231ps ymm3, ymm8, ymm9                           // f_0
+  vfmadd231ps ymm4, ymm7, ymm10                          // f_1
   lea rbp, [rbp + 72]
   lea r12, [r12 + 272]
   sub r13, 1                                             // next k

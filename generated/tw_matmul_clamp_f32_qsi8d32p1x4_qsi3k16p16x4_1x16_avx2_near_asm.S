@@ -15,7 +15,7 @@
 //  rax n_left  rcx column_bytes  rdx rhs_panel  rsi n_left  rdi args  r8 m_left  r9 dst_tile
 //  r10 lhs_panel  r11 k_padded  rbx block_left  rbp lhs_panel  r12 -  r13 k_left  r14 rhs_prefetch
 //  r15 ahead  ymm0 mask  ymm1 top_mask  ymm2 ones  ymm3 f_0  ymm4 f_1  ymm5 zero_0  ymm6 zero_1
-//  ymm7 raw_0 ...  ymm8 raw_1 ...  ymm9 lo_0 ...  ymm10 tops ...  ymm11 tops ...  ymm12 tops ...
+//  ymm7 raw_0 ...  ymm8 raw_1 ...  ymm9 lo_0 ...  ymm10 tops ...  ymm11 tops ...  ymm12 tops
 //  ymm13 tops ...  ymm14 tops ...  ymm15 tops ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
@@ -216,7 +216,6 @@ L(k):
   vpbroadcastd ymm9, dword ptr [rbp + 16]                // sum
   vpaddd ymm7, ymm7, ymm9                                // sum_0_0
   vpmaddwd ymm8, ymm8, ymm2                              // wide
-  vpbroadcastd ymm9, dword ptr [rbp + 16]                // sum
   vpaddd ymm8, ymm8, ymm9                                // sum_0_1
   vpmovsxbd ymm9, qword ptr [r12 + 96]                   // scale_0
   vcvtdq2ps ymm9, ymm9                                   // scale_0
@@ -227,9 +226,8 @@ L(k):
   vcvtdq2ps ymm7, ymm7                                   // real
   vcvtdq2ps ymm8, ymm8                                   // real
   vpbroadcastd ymm11, dword ptr [rbp + 20]               // scale_row_0
-  vpbroadcastd ymm12, dword ptr [rbp + 20]               // scale_row_0
   vmulps ymm7, ymm7, ymm11                               // real
-  vmulps ymm8, ymm8, ymm12                               // real
+  vmulps ymm8, ymm8, ymm11                               // real
   vfmadd231ps ymm3, ymm7, ymm9                           // f_0
   vfmadd231ps ymm4, ymm8, ymm10                          // f_1
   lea rbp, [rbp + 24]

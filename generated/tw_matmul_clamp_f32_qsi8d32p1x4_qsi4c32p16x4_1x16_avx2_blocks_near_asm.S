@@ -9,7 +9,7 @@
 // or blocks of any other multiple of 64
 // tile 1 x 16: needs 13 vector registers on avx2 (6 accumulators + 5 operands + 2 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a9e27d403ccd3d34)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a31daf992968715e)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -315,9 +315,8 @@ L(k_done):
   vcvtdq2ps ymm4, ymm4                                   // real
   vcvtdq2ps ymm5, ymm5                                   // real
   vpbroadcastd ymm8, dword ptr [rdx + 4]                 // scale_row_0
-  vpbroadcastd ymm9, dword ptr [rdx + 4]                 // scale_row_0
   vmulps ymm4, ymm4, ymm8                                // real
-  vmulps ymm5, ymm5, ymm9                                // real
+  vmulps ymm5, ymm5, ymm8                                // real
   vfmadd231ps ymm2, ymm4, ymm6                           // f_0
   vfmadd231ps ymm3, ymm5, ymm7                           // f_1
   lea rdx, [rdx + 8]

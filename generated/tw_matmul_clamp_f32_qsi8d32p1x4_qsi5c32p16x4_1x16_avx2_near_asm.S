@@ -8,7 +8,7 @@
 //     | 64 x k bits of codes | 16 i1 x tops a block | 16 f16 x scales a block | 16 f32 x bias |
 // tile 1 x 16: needs 15 vector registers on avx2 (6 accumulators + 6 operands + 3 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (115251e8c0ce69e8)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (fdfb912c6fd76198)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -208,7 +208,6 @@ L(k):
   vpbroadcastd ymm7, dword ptr [r13 + 32]                // sum
   vpaddd ymm5, ymm5, ymm7                                // sum_0_0
   vpmaddwd ymm6, ymm6, ymm2                              // wide
-  vpbroadcastd ymm7, dword ptr [r13 + 32]                // sum
   vpaddd ymm6, ymm6, ymm7                                // sum_0_1
   prefetcht0 byte ptr [r15 + 192]                        // ahead
   prefetcht0 byte ptr [r15 + 256]                        // ahead
@@ -284,9 +283,8 @@ L(k):
   vcvtdq2ps ymm5, ymm5                                   // real
   vcvtdq2ps ymm6, ymm6                                   // real
   vpbroadcastd ymm9, dword ptr [r13 + 36]                // scale_row_0
-  vpbroadcastd ymm10, dword ptr [r13 + 36]               // scale_row_0
   vmulps ymm5, ymm5, ymm9                                // real
-  vmulps ymm6, ymm6, ymm10                               // real
+  vmulps ymm6, ymm6, ymm9                                // real
   vfmadd231ps ymm3, ymm5, ymm7                           // f_0
   vfmadd231ps ymm4, ymm6, ymm8                           // f_1
   lea r13, [r13 + 40]

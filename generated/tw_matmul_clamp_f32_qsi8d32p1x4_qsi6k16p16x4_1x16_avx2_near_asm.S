@@ -8,7 +8,7 @@
 //     | 16 f16 x scale_steps | 64 x k bits of codes | 16 i2 x tops a block | 16 i8 x scales a block | 16 f32 x bias |
 // tile 1 x 16: needs 15 vector registers on avx2 (4 accumulators + 8 operands + 3 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (4f3a09a6e0d226c8)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (c3882b1897d0aadf)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -183,7 +183,6 @@ L(k):
   vpbroadcastd ymm9, dword ptr [rbp + 16]                // sum
   vpaddd ymm7, ymm7, ymm9                                // sum_0_0
   vpmaddwd ymm8, ymm8, ymm2                              // wide
-  vpbroadcastd ymm9, dword ptr [rbp + 16]                // sum
   vpaddd ymm8, ymm8, ymm9                                // sum_0_1
   prefetcht0 byte ptr [r15 + 128]                        // ahead
   prefetcht0 byte ptr [r15 + 192]                        // ahead
@@ -230,9 +229,8 @@ L(k):
   vcvtdq2ps ymm7, ymm7                                   // real
   vcvtdq2ps ymm8, ymm8                                   // real
   vpbroadcastd ymm11, dword ptr [rbp + 20]               // scale_row_0
-  vpbroadcastd ymm12, dword ptr [rbp + 20]               // scale_row_0
   vmulps ymm7, ymm7, ymm11                               // real
-  vmulps ymm8, ymm8, ymm12                               // real
+  vmulps ymm8, ymm8, ymm11                               // real
   vfmadd231ps ymm3, ymm7, ymm9                           // f_0
   vfmadd231ps ymm4, ymm8, ymm10                          // f_1
   lea rbp, [rbp + 24]

@@ -8,7 +8,7 @@
 //     | 128 x k bits of codes | 16 f16 x scales a block | 16 f32 x sums | 16 f32 x bias |
 // tile 1 x 16: needs 10 vector registers on avx2 (4 accumulators + 5 operands + 1 mask), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (84839f7391c9ae27)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (3c35e45f988c0948)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -55,10 +55,8 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near(const tw_args* 
       for (size_t i_k = 0; i_k < blocks; ++i_k) {
         const uint8_t* const ahead = rhs_panel_at + rhs_prefetch;
         _mm_prefetch((const char *)ahead, _MM_HINT_T0);
-        __m256i acc_0_0 = _mm256_set1_epi32(tw_load_i32(lhs_panel_at + 64));
-        __asm__("" : "+x"(acc_0_0));
-        __m256i acc_0_1 = _mm256_set1_epi32(tw_load_i32(lhs_panel_at + 64));
-        __asm__("" : "+x"(acc_0_1));
+        __m256i acc_0 = _mm256_set1_epi32(tw_load_i32(lhs_panel_at + 64));
+        __asm__("" : "+x"(acc_0));
         __m256i raw_0 = _mm256_loadu_si256((const __m256i *)rhs_panel_at);
         __m256i even_0 = _mm256_and_si256(raw_0, even_bytes);
         __m256i odd_0 = _mm256_srli_epi16(raw_0, 8);
@@ -67,18 +65,18 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near(const tw_args* 
         __m256i odd_1 = _mm256_srli_epi16(raw_1, 8);
         __m256i a_0 = _mm256_set1_epi32(tw_load_i32(lhs_panel_at));
         __m256i product = _mm256_madd_epi16(even_0, a_0);
-        acc_0_0 = _mm256_add_epi32(acc_0_0, product);
+        __m256i acc_0_0 = _mm256_add_epi32(acc_0, product);
         __asm__("" : "+x"(acc_0_0));
         product = _mm256_madd_epi16(even_1, a_0);
-        acc_0_1 = _mm256_add_epi32(acc_0_1, product);
-        __asm__("" : "+x"(acc_0_1));
+        acc_0 = _mm256_add_epi32(acc_0, product);
+        __asm__("" : "+x"(acc_0));
         a_0 = _mm256_set1_epi32(tw_load_i32(lhs_panel_at + 4));
         product = _mm256_madd_epi16(odd_0, a_0);
         acc_0_0 = _mm256_add_epi32(acc_0_0, product);
         __asm__("" : "+x"(acc_0_0));
         product = _mm256_madd_epi16(odd_1, a_0);
-        acc_0_1 = _mm256_add_epi32(acc_0_1, product);
-        __asm__("" : "+x"(acc_0_1));
+        acc_0 = _mm256_add_epi32(acc_0, product);
+        __asm__("" : "+x"(acc_0));
         _mm_prefetch((const char *)(ahead + 64), _MM_HINT_T0);
         raw_0 = _mm256_loadu_si256((const __m256i *)(rhs_panel_at + 64));
         even_0 = _mm256_and_si256(raw_0, even_bytes);
@@ -91,15 +89,15 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near(const tw_args* 
         acc_0_0 = _mm256_add_epi32(acc_0_0, product);
         __asm__("" : "+x"(acc_0_0));
         product = _mm256_madd_epi16(even_1, a_0);
-        acc_0_1 = _mm256_add_epi32(acc_0_1, product);
-        __asm__("" : "+x"(acc_0_1));
+        acc_0 = _mm256_add_epi32(acc_0, product);
+        __asm__("" : "+x"(acc_0));
         a_0 = _mm256_set1_epi32(tw_load_i32(lhs_panel_at + 12));
         product = _mm256_madd_epi16(odd_0, a_0);
         acc_0_0 = _mm256_add_epi32(acc_0_0, product);
         __asm__("" : "+x"(acc_0_0));
         product = _mm256_madd_epi16(odd_1, a_0);
-        acc_0_1 = _mm256_add_epi32(acc_0_1, product);
-        __asm__("" : "+x"(acc_0_1));
+        acc_0 = _mm256_add_epi32(acc_0, product);
+        __asm__("" : "+x"(acc_0));
         _mm_prefetch((const char *)(ahead + 128), _MM_HINT_T0);
         raw_0 = _mm256_loadu_si256((const __m256i *)(rhs_panel_at + 128));
         even_0 = _mm256_and_si256(raw_0, even_bytes);
@@ -112,15 +110,15 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near(const tw_args* 
         acc_0_0 = _mm256_add_epi32(acc_0_0, product);
         __asm__("" : "+x"(acc_0_0));
         product = _mm256_madd_epi16(even_1, a_0);
-        acc_0_1 = _mm256_add_epi32(acc_0_1, product);
-        __asm__("" : "+x"(acc_0_1));
+        acc_0 = _mm256_add_epi32(acc_0, product);
+        __asm__("" : "+x"(acc_0));
         a_0 = _mm256_set1_epi32(tw_load_i32(lhs_panel_at + 20));
         product = _mm256_madd_epi16(odd_0, a_0);
         acc_0_0 = _mm256_add_epi32(acc_0_0, product);
         __asm__("" : "+x"(acc_0_0));
         product = _mm256_madd_epi16(odd_1, a_0);
-        acc_0_1 = _mm256_add_epi32(acc_0_1, product);
-        __asm__("" : "+x"(acc_0_1));
+        acc_0 = _mm256_add_epi32(acc_0, product);
+        __asm__("" : "+x"(acc_0));
         _mm_prefetch((const char *)(ahead + 192), _MM_HINT_T0);
         raw_0 = _mm256_loadu_si256((const __m256i *)(rhs_panel_at + 192));
         even_0 = _mm256_and_si256(raw_0, even_bytes);
@@ -133,15 +131,15 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near(const tw_args* 
         acc_0_0 = _mm256_add_epi32(acc_0_0, product);
         __asm__("" : "+x"(acc_0_0));
         product = _mm256_madd_epi16(even_1, a_0);
-        acc_0_1 = _mm256_add_epi32(acc_0_1, product);
-        __asm__("" : "+x"(acc_0_1));
+        acc_0 = _mm256_add_epi32(acc_0, product);
+        __asm__("" : "+x"(acc_0));
         a_0 = _mm256_set1_epi32(tw_load_i32(lhs_panel_at + 28));
         product = _mm256_madd_epi16(odd_0, a_0);
         acc_0_0 = _mm256_add_epi32(acc_0_0, product);
         __asm__("" : "+x"(acc_0_0));
         product = _mm256_madd_epi16(odd_1, a_0);
-        acc_0_1 = _mm256_add_epi32(acc_0_1, product);
-        __asm__("" : "+x"(acc_0_1));
+        acc_0 = _mm256_add_epi32(acc_0, product);
+        __asm__("" : "+x"(acc_0));
         _mm_prefetch((const char *)(ahead + 256), _MM_HINT_T0);
         raw_0 = _mm256_loadu_si256((const __m256i *)(rhs_panel_at + 256));
         even_0 = _mm256_and_si256(raw_0, even_bytes);
@@ -154,15 +152,15 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near(const tw_args* 
         acc_0_0 = _mm256_add_epi32(acc_0_0, product);
         __asm__("" : "+x"(acc_0_0));
         product = _mm256_madd_epi16(even_1, a_0);
-        acc_0_1 = _mm256_add_epi32(acc_0_1, product);
-        __asm__("" : "+x"(acc_0_1));
+        acc_0 = _mm256_add_epi32(acc_0, product);
+        __asm__("" : "+x"(acc_0));
         a_0 = _mm256_set1_epi32(tw_load_i32(lhs_panel_at + 36));
         product = _mm256_madd_epi16(odd_0, a_0);
         acc_0_0 = _mm256_add_epi32(acc_0_0, product);
         __asm__("" : "+x"(acc_0_0));
         product = _mm256_madd_epi16(odd_1, a_0);
-        acc_0_1 = _mm256_add_epi32(acc_0_1, product);
-        __asm__("" : "+x"(acc_0_1));
+        acc_0 = _mm256_add_epi32(acc_0, product);
+        __asm__("" : "+x"(acc_0));
         _mm_prefetch((const char *)(ahead + 320), _MM_HINT_T0);
         raw_0 = _mm256_loadu_si256((const __m256i *)(rhs_panel_at + 320));
         even_0 = _mm256_and_si256(raw_0, even_bytes);
@@ -175,15 +173,15 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near(const tw_args* 
         acc_0_0 = _mm256_add_epi32(acc_0_0, product);
         __asm__("" : "+x"(acc_0_0));
         product = _mm256_madd_epi16(even_1, a_0);
-        acc_0_1 = _mm256_add_epi32(acc_0_1, product);
-        __asm__("" : "+x"(acc_0_1));
+        acc_0 = _mm256_add_epi32(acc_0, product);
+        __asm__("" : "+x"(acc_0));
         a_0 = _mm256_set1_epi32(tw_load_i32(lhs_panel_at + 44));
         product = _mm256_madd_epi16(odd_0, a_0);
         acc_0_0 = _mm256_add_epi32(acc_0_0, product);
         __asm__("" : "+x"(acc_0_0));
         product = _mm256_madd_epi16(odd_1, a_0);
-        acc_0_1 = _mm256_add_epi32(acc_0_1, product);
-        __asm__("" : "+x"(acc_0_1));
+        acc_0 = _mm256_add_epi32(acc_0, product);
+        __asm__("" : "+x"(acc_0));
         _mm_prefetch((const char *)(ahead + 384), _MM_HINT_T0);
         raw_0 = _mm256_loadu_si256((const __m256i *)(rhs_panel_at + 384));
         even_0 = _mm256_and_si256(raw_0, even_bytes);
@@ -196,15 +194,15 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near(const tw_args* 
         acc_0_0 = _mm256_add_epi32(acc_0_0, product);
         __asm__("" : "+x"(acc_0_0));
         product = _mm256_madd_epi16(even_1, a_0);
-        acc_0_1 = _mm256_add_epi32(acc_0_1, product);
-        __asm__("" : "+x"(acc_0_1));
+        acc_0 = _mm256_add_epi32(acc_0, product);
+        __asm__("" : "+x"(acc_0));
         a_0 = _mm256_set1_epi32(tw_load_i32(lhs_panel_at + 52));
         product = _mm256_madd_epi16(odd_0, a_0);
         acc_0_0 = _mm256_add_epi32(acc_0_0, product);
         __asm__("" : "+x"(acc_0_0));
         product = _mm256_madd_epi16(odd_1, a_0);
-        acc_0_1 = _mm256_add_epi32(acc_0_1, product);
-        __asm__("" : "+x"(acc_0_1));
+        acc_0 = _mm256_add_epi32(acc_0, product);
+        __asm__("" : "+x"(acc_0));
         _mm_prefetch((const char *)(ahead + 448), _MM_HINT_T0);
         _mm_prefetch((const char *)(ahead + 512), _MM_HINT_T0);
         raw_0 = _mm256_loadu_si256((const __m256i *)(rhs_panel_at + 448));
@@ -218,27 +216,25 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near(const tw_args* 
         acc_0_0 = _mm256_add_epi32(acc_0_0, product);
         __asm__("" : "+x"(acc_0_0));
         product = _mm256_madd_epi16(even_1, a_0);
-        acc_0_1 = _mm256_add_epi32(acc_0_1, product);
-        __asm__("" : "+x"(acc_0_1));
+        acc_0 = _mm256_add_epi32(acc_0, product);
+        __asm__("" : "+x"(acc_0));
         a_0 = _mm256_set1_epi32(tw_load_i32(lhs_panel_at + 60));
         product = _mm256_madd_epi16(odd_0, a_0);
         acc_0_0 = _mm256_add_epi32(acc_0_0, product);
         __asm__("" : "+x"(acc_0_0));
         product = _mm256_madd_epi16(odd_1, a_0);
-        acc_0_1 = _mm256_add_epi32(acc_0_1, product);
-        __asm__("" : "+x"(acc_0_1));
+        acc_0 = _mm256_add_epi32(acc_0, product);
+        __asm__("" : "+x"(acc_0));
         __m128i scale = _mm_loadu_si128((const __m128i *)(rhs_panel_at + 512));
         const __m256 scale_0 = _mm256_cvtph_ps(scale);
         scale = _mm_loadu_si128((const __m128i *)(rhs_panel_at + 528));
         const __m256 scale_1 = _mm256_cvtph_ps(scale);
         __m256 real = _mm256_cvtepi32_ps(acc_0_0);
-        __m256 real_2 = _mm256_cvtepi32_ps(acc_0_1);
+        __m256 real_2 = _mm256_cvtepi32_ps(acc_0);
         const __m256 scale_row_0 =
             _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(lhs_panel_at + 68)));
-        const __m256 scale_row_0_2 =
-            _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(lhs_panel_at + 68)));
         real = _mm256_mul_ps(real, scale_row_0);
-        real_2 = _mm256_mul_ps(real_2, scale_row_0_2);
+        real_2 = _mm256_mul_ps(real_2, scale_row_0);
         f_0 = _mm256_fmadd_ps(real, scale_0, f_0);
         __asm__("" : "+x"(f_0));
         f_1 = _mm256_fmadd_ps(real_2, scale_1, f_1);

@@ -8,7 +8,7 @@
 //     | 32 x k bits of codes | 16 f16 x scales a block | 16 f16 x zeros a block | 16 f32 x sums | 16 f32 x bias |
 // tile 2 x 16: needs 16 vector registers on avx2 (8 accumulators + 6 operands + 2 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (0054ba9b4231c552)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (358617df544a2e2f)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -302,14 +302,12 @@ L(k):
   vpmaddwd ymm8, ymm11, ymm1                             // wide
   vpbroadcastd ymm9, dword ptr [r12 + 64]                // sum
   vpaddd ymm8, ymm8, ymm9                                // sum_0_0
-  vpmaddwd ymm9, ymm10, ymm1                             // wide
-  vpbroadcastd ymm10, dword ptr [r12 + 64]               // sum
-  vpaddd ymm9, ymm9, ymm10                               // sum_0_1
+  vpmaddwd ymm10, ymm10, ymm1                            // wide
+  vpaddd ymm9, ymm10, ymm9                               // sum_0_1
   vpmaddwd ymm6, ymm6, ymm1                              // wide
   vpbroadcastd ymm10, dword ptr [r12 + 68]               // sum
   vpaddd ymm6, ymm6, ymm10                               // sum_1_0
   vpmaddwd ymm7, ymm7, ymm1                              // wide
-  vpbroadcastd ymm10, dword ptr [r12 + 68]               // sum
   vpaddd ymm7, ymm7, ymm10                               // sum_1_1
   vcvtph2ps ymm10, xmmword ptr [r13 + 128]               // scale_0
   vcvtph2ps ymm11, xmmword ptr [r13 + 144]               // scale_1
@@ -330,13 +328,11 @@ L(k):
   vfmadd231ps ymm6, ymm15, ymm12                         // real
   vfmadd231ps ymm7, ymm15, ymm13                         // real
   vpbroadcastd ymm12, dword ptr [r12 + 72]               // scale_row_0
-  vpbroadcastd ymm13, dword ptr [r12 + 72]               // scale_row_0
-  vpbroadcastd ymm14, dword ptr [r12 + 76]               // scale_row_1
-  vpbroadcastd ymm15, dword ptr [r12 + 76]               // scale_row_1
+  vpbroadcastd ymm13, dword ptr [r12 + 76]               // scale_row_1
   vmulps ymm8, ymm8, ymm12                               // real
-  vmulps ymm9, ymm9, ymm13                               // real
-  vmulps ymm6, ymm6, ymm14                               // real
-  vmulps ymm7, ymm7, ymm15                               // real
+  vmulps ymm9, ymm9, ymm12                               // real
+  vmulps ymm6, ymm6, ymm13                               // real
+  vmulps ymm7, ymm7, ymm13                               // real
   vfmadd231ps ymm2, ymm8, ymm10                          // f_0
   vfmadd231ps ymm3, ymm9, ymm11                          // f_1
   vfmadd231ps ymm4, ymm6, ymm10                          // f_2

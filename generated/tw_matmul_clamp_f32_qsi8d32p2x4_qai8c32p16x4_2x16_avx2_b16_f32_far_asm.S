@@ -8,14 +8,14 @@
 //     | 128 x k bits of codes | 16 f32 x scales a block | 16 f32 x zeros a block | 16 f32 x sums | 16 f32 x bias |
 // tile 2 x 16: needs 15 vector registers on avx2 (8 accumulators + 6 operands + 1 mask), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (b7774ca6257d4773)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (9f86629fcd34ce29)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  rax n_left  rcx column_bytes  rdx m_left  rsi ahead_step  rdi args  r8 n_left  r9 dst_tile
 //  r10 k_padded  r11 ahead  rbx m_left  rbp k_left  r12 lhs_panel  r13 rhs_panel  ymm0 even_bytes
-//  ymm1 f_0  ymm2 f_1  ymm3 f_2  ymm4 f_3  ymm5 acc_0_0 ...  ymm6 acc_0_1 ...  ymm7 acc_1_0 ...
-//  ymm8 acc_1_1 ...  ymm9 raw_0 ...  ymm10 even_0 ...  ymm11 raw_1 ...  ymm12 even_1 ...
+//  ymm1 f_0  ymm2 f_1  ymm3 f_2  ymm4 f_3  ymm5 acc_0 ...  ymm6 acc_1 ...  ymm7 raw_0 ...
+//  ymm8 even_0 ...  ymm9 raw_1 ...  ymm10 even_1 ...  ymm11 a_0 ...  ymm12 product ...
 //  ymm13 a_0 ...  ymm14 product ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
@@ -184,125 +184,123 @@ L(m):
   .balign 64
 L(k):
   prefetcht1 byte ptr [r11 + 0]                          // ahead
-  vpbroadcastd ymm5, dword ptr [r12 + 64]                // acc_0_0
-  vpbroadcastd ymm6, dword ptr [r12 + 64]                // acc_0_1
-  vpbroadcastd ymm7, dword ptr [r12 + 68]                // acc_1_0
-  vpbroadcastd ymm8, dword ptr [r12 + 68]                // acc_1_1
-  vmovdqu ymm9, ymmword ptr [r13 + 0]                    // raw_0
-  vpand ymm10, ymm9, ymm0                                // even_0
-  vpsrlw ymm9, ymm9, 8                                   // odd_0
-  vmovdqu ymm11, ymmword ptr [r13 + 32]                  // raw_1
-  vpand ymm12, ymm11, ymm0                               // even_1
-  vpsrlw ymm11, ymm11, 8                                 // odd_1
-  vpbroadcastd ymm13, dword ptr [r12 + 0]                // a_0
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm14                               // acc_0_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_0_1
-  vpbroadcastd ymm13, dword ptr [r12 + 8]                // a_1
-  vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_1_0
-  vpmaddwd ymm10, ymm12, ymm13                           // product
-  vpaddd ymm8, ymm8, ymm10                               // acc_1_1
+  vpbroadcastd ymm5, dword ptr [r12 + 64]                // acc_0
+  vpbroadcastd ymm6, dword ptr [r12 + 68]                // acc_1
+  vmovdqu ymm7, ymmword ptr [r13 + 0]                    // raw_0
+  vpand ymm8, ymm7, ymm0                                 // even_0
+  vpsrlw ymm7, ymm7, 8                                   // odd_0
+  vmovdqu ymm9, ymmword ptr [r13 + 32]                   // raw_1
+  vpand ymm10, ymm9, ymm0                                // even_1
+  vpsrlw ymm9, ymm9, 8                                   // odd_1
+  vpbroadcastd ymm11, dword ptr [r12 + 0]                // a_0
+  vpmaddwd ymm12, ymm8, ymm11                            // product
+  vpaddd ymm12, ymm5, ymm12                              // acc_0_0
+  vpmaddwd ymm11, ymm10, ymm11                           // product
+  vpaddd ymm5, ymm5, ymm11                               // acc_0_1
+  vpbroadcastd ymm11, dword ptr [r12 + 8]                // a_1
+  vpmaddwd ymm8, ymm8, ymm11                             // product
+  vpaddd ymm8, ymm6, ymm8                                // acc_1_0
+  vpmaddwd ymm10, ymm10, ymm11                           // product
+  vpaddd ymm6, ymm6, ymm10                               // acc_1_1
   vpbroadcastd ymm10, dword ptr [r12 + 4]                // a_0
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm5, ymm5, ymm12                               // acc_0_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_0_1
+  vpmaddwd ymm11, ymm7, ymm10                            // product
+  vpaddd ymm11, ymm12, ymm11                             // acc_0_0
+  vpmaddwd ymm10, ymm9, ymm10                            // product
+  vpaddd ymm5, ymm5, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [r12 + 12]               // a_1
-  vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_1_0
-  vpmaddwd ymm9, ymm11, ymm10                            // product
-  vpaddd ymm8, ymm8, ymm9                                // acc_1_1
+  vpmaddwd ymm7, ymm7, ymm10                             // product
+  vpaddd ymm7, ymm8, ymm7                                // acc_1_0
+  vpmaddwd ymm8, ymm9, ymm10                             // product
+  vpaddd ymm6, ymm6, ymm8                                // acc_1_1
   prefetcht1 byte ptr [r11 + 64]                         // ahead
   prefetcht1 byte ptr [r11 + 128]                        // ahead
-  vmovdqu ymm9, ymmword ptr [r13 + 64]                   // raw_0
-  vpand ymm10, ymm9, ymm0                                // even_0
-  vpsrlw ymm9, ymm9, 8                                   // odd_0
-  vmovdqu ymm11, ymmword ptr [r13 + 96]                  // raw_1
-  vpand ymm12, ymm11, ymm0                               // even_1
-  vpsrlw ymm11, ymm11, 8                                 // odd_1
+  vmovdqu ymm8, ymmword ptr [r13 + 64]                   // raw_0
+  vpand ymm9, ymm8, ymm0                                 // even_0
+  vpsrlw ymm8, ymm8, 8                                   // odd_0
+  vmovdqu ymm10, ymmword ptr [r13 + 96]                  // raw_1
+  vpand ymm12, ymm10, ymm0                               // even_1
+  vpsrlw ymm10, ymm10, 8                                 // odd_1
   vpbroadcastd ymm13, dword ptr [r12 + 16]               // a_0
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm14                               // acc_0_0
+  vpmaddwd ymm14, ymm9, ymm13                            // product
+  vpaddd ymm11, ymm11, ymm14                             // acc_0_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm13                               // acc_0_1
   vpbroadcastd ymm13, dword ptr [r12 + 24]               // a_1
-  vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_1_0
-  vpmaddwd ymm10, ymm12, ymm13                           // product
-  vpaddd ymm8, ymm8, ymm10                               // acc_1_1
-  vpbroadcastd ymm10, dword ptr [r12 + 20]               // a_0
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm5, ymm5, ymm12                               // acc_0_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_0_1
-  vpbroadcastd ymm10, dword ptr [r12 + 28]               // a_1
-  vpmaddwd ymm9, ymm9, ymm10                             // product
+  vpmaddwd ymm9, ymm9, ymm13                             // product
   vpaddd ymm7, ymm7, ymm9                                // acc_1_0
-  vpmaddwd ymm9, ymm11, ymm10                            // product
-  vpaddd ymm8, ymm8, ymm9                                // acc_1_1
+  vpmaddwd ymm9, ymm12, ymm13                            // product
+  vpaddd ymm6, ymm6, ymm9                                // acc_1_1
+  vpbroadcastd ymm9, dword ptr [r12 + 20]                // a_0
+  vpmaddwd ymm12, ymm8, ymm9                             // product
+  vpaddd ymm11, ymm11, ymm12                             // acc_0_0
+  vpmaddwd ymm9, ymm10, ymm9                             // product
+  vpaddd ymm5, ymm5, ymm9                                // acc_0_1
+  vpbroadcastd ymm9, dword ptr [r12 + 28]                // a_1
+  vpmaddwd ymm8, ymm8, ymm9                              // product
+  vpaddd ymm7, ymm7, ymm8                                // acc_1_0
+  vpmaddwd ymm8, ymm10, ymm9                             // product
+  vpaddd ymm6, ymm6, ymm8                                // acc_1_1
   prefetcht1 byte ptr [r11 + 192]                        // ahead
-  vmovdqu ymm9, ymmword ptr [r13 + 128]                  // raw_0
-  vpand ymm10, ymm9, ymm0                                // even_0
-  vpsrlw ymm9, ymm9, 8                                   // odd_0
-  vmovdqu ymm11, ymmword ptr [r13 + 160]                 // raw_1
-  vpand ymm12, ymm11, ymm0                               // even_1
-  vpsrlw ymm11, ymm11, 8                                 // odd_1
+  vmovdqu ymm8, ymmword ptr [r13 + 128]                  // raw_0
+  vpand ymm9, ymm8, ymm0                                 // even_0
+  vpsrlw ymm8, ymm8, 8                                   // odd_0
+  vmovdqu ymm10, ymmword ptr [r13 + 160]                 // raw_1
+  vpand ymm12, ymm10, ymm0                               // even_1
+  vpsrlw ymm10, ymm10, 8                                 // odd_1
   vpbroadcastd ymm13, dword ptr [r12 + 32]               // a_0
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm14                               // acc_0_0
+  vpmaddwd ymm14, ymm9, ymm13                            // product
+  vpaddd ymm11, ymm11, ymm14                             // acc_0_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm13                               // acc_0_1
   vpbroadcastd ymm13, dword ptr [r12 + 40]               // a_1
-  vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_1_0
-  vpmaddwd ymm10, ymm12, ymm13                           // product
-  vpaddd ymm8, ymm8, ymm10                               // acc_1_1
-  vpbroadcastd ymm10, dword ptr [r12 + 36]               // a_0
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm5, ymm5, ymm12                               // acc_0_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_0_1
-  vpbroadcastd ymm10, dword ptr [r12 + 44]               // a_1
-  vpmaddwd ymm9, ymm9, ymm10                             // product
+  vpmaddwd ymm9, ymm9, ymm13                             // product
   vpaddd ymm7, ymm7, ymm9                                // acc_1_0
-  vpmaddwd ymm9, ymm11, ymm10                            // product
-  vpaddd ymm8, ymm8, ymm9                                // acc_1_1
+  vpmaddwd ymm9, ymm12, ymm13                            // product
+  vpaddd ymm6, ymm6, ymm9                                // acc_1_1
+  vpbroadcastd ymm9, dword ptr [r12 + 36]                // a_0
+  vpmaddwd ymm12, ymm8, ymm9                             // product
+  vpaddd ymm11, ymm11, ymm12                             // acc_0_0
+  vpmaddwd ymm9, ymm10, ymm9                             // product
+  vpaddd ymm5, ymm5, ymm9                                // acc_0_1
+  vpbroadcastd ymm9, dword ptr [r12 + 44]                // a_1
+  vpmaddwd ymm8, ymm8, ymm9                              // product
+  vpaddd ymm7, ymm7, ymm8                                // acc_1_0
+  vpmaddwd ymm8, ymm10, ymm9                             // product
+  vpaddd ymm6, ymm6, ymm8                                // acc_1_1
   prefetcht1 byte ptr [r11 + 256]                        // ahead
   prefetcht1 byte ptr [r11 + 320]                        // ahead
-  vmovdqu ymm9, ymmword ptr [r13 + 192]                  // raw_0
-  vpand ymm10, ymm9, ymm0                                // even_0
-  vpsrlw ymm9, ymm9, 8                                   // odd_0
-  vmovdqu ymm11, ymmword ptr [r13 + 224]                 // raw_1
-  vpand ymm12, ymm11, ymm0                               // even_1
-  vpsrlw ymm11, ymm11, 8                                 // odd_1
+  vmovdqu ymm8, ymmword ptr [r13 + 192]                  // raw_0
+  vpand ymm9, ymm8, ymm0                                 // even_0
+  vpsrlw ymm8, ymm8, 8                                   // odd_0
+  vmovdqu ymm10, ymmword ptr [r13 + 224]                 // raw_1
+  vpand ymm12, ymm10, ymm0                               // even_1
+  vpsrlw ymm10, ymm10, 8                                 // odd_1
   vpbroadcastd ymm13, dword ptr [r12 + 48]               // a_0
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm14                               // acc_0_0
+  vpmaddwd ymm14, ymm9, ymm13                            // product
+  vpaddd ymm11, ymm11, ymm14                             // acc_0_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm13                               // acc_0_1
   vpbroadcastd ymm13, dword ptr [r12 + 56]               // a_1
-  vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_1_0
-  vpmaddwd ymm10, ymm12, ymm13                           // product
-  vpaddd ymm8, ymm8, ymm10                               // acc_1_1
-  vpbroadcastd ymm10, dword ptr [r12 + 52]               // a_0
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm5, ymm5, ymm12                               // acc_0_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_0_1
-  vpbroadcastd ymm10, dword ptr [r12 + 60]               // a_1
-  vpmaddwd ymm9, ymm9, ymm10                             // product
+  vpmaddwd ymm9, ymm9, ymm13                             // product
   vpaddd ymm7, ymm7, ymm9                                // acc_1_0
-  vpmaddwd ymm9, ymm11, ymm10                            // product
-  vpaddd ymm8, ymm8, ymm9                                // acc_1_1
-  vmovdqu ymm9, ymmword ptr [r13 + 256]                  // scale_0
-  vmovdqu ymm10, ymmword ptr [r13 + 288]                 // scale_1
+  vpmaddwd ymm9, ymm12, ymm13                            // product
+  vpaddd ymm6, ymm6, ymm9                                // acc_1_1
+  vpbroadcastd ymm9, dword ptr [r12 + 52]                // a_0
+  vpmaddwd ymm12, ymm8, ymm9                             // product
+  vpaddd ymm11, ymm11, ymm12                             // acc_0_0
+  vpmaddwd ymm9, ymm10, ymm9                             // product
+  vpaddd ymm5, ymm5, ymm9                                // acc_0_1
+  vpbroadcastd ymm9, dword ptr [r12 + 60]                // a_1
+  vpmaddwd ymm8, ymm8, ymm9                              // product
+  vpaddd ymm7, ymm7, ymm8                                // acc_1_0
+  vpmaddwd ymm8, ymm10, ymm9                             // product
+  vpaddd ymm6, ymm6, ymm8                                // acc_1_1
+  vmovdqu ymm8, ymmword ptr [r13 + 256]                  // scale_0
+  vmovdqu ymm9, ymmword ptr [r13 + 288]                  // scale_1
+  vcvtdq2ps ymm10, ymm11                                 // real
   vcvtdq2ps ymm5, ymm5                                   // real
-  vcvtdq2ps ymm6, ymm6                                   // real
   vcvtdq2ps ymm7, ymm7                                   // real
-  vcvtdq2ps ymm8, ymm8                                   // real
+  vcvtdq2ps ymm6, ymm6                                   // real
   vmovdqu ymm11, ymmword ptr [r13 + 320]                 // zero_0
   vmovdqu ymm12, ymmword ptr [r13 + 352]                 // zero_1
   vpbroadcastd ymm13, dword ptr [r12 + 64]               // sum_of_codes
@@ -311,22 +309,20 @@ L(k):
   vpbroadcastd ymm14, dword ptr [r12 + 68]               // sum_of_codes
   vpsrad ymm14, ymm14, 7                                 // sum_of_codes
   vcvtdq2ps ymm14, ymm14                                 // sum_of_codes
-  vfmadd231ps ymm5, ymm13, ymm11                         // real
-  vfmadd231ps ymm6, ymm13, ymm12                         // real
+  vfmadd231ps ymm10, ymm13, ymm11                        // real
+  vfmadd231ps ymm5, ymm13, ymm12                         // real
   vfmadd231ps ymm7, ymm14, ymm11                         // real
-  vfmadd231ps ymm8, ymm14, ymm12                         // real
+  vfmadd231ps ymm6, ymm14, ymm12                         // real
   vpbroadcastd ymm11, dword ptr [r12 + 72]               // scale_row_0
-  vpbroadcastd ymm12, dword ptr [r12 + 72]               // scale_row_0
-  vpbroadcastd ymm13, dword ptr [r12 + 76]               // scale_row_1
-  vpbroadcastd ymm14, dword ptr [r12 + 76]               // scale_row_1
+  vpbroadcastd ymm12, dword ptr [r12 + 76]               // scale_row_1
+  vmulps ymm10, ymm10, ymm11                             // real
   vmulps ymm5, ymm5, ymm11                               // real
+  vmulps ymm7, ymm7, ymm12                               // real
   vmulps ymm6, ymm6, ymm12                               // real
-  vmulps ymm7, ymm7, ymm13                               // real
-  vmulps ymm8, ymm8, ymm14                               // real
-  vfmadd231ps ymm1, ymm5, ymm9                           // f_0
-  vfmadd231ps ymm2, ymm6, ymm10                          // f_1
-  vfmadd231ps ymm3, ymm7, ymm9                           // f_2
-  vfmadd231ps ymm4, ymm8, ymm10                          // f_3
+  vfmadd231ps ymm1, ymm10, ymm8                          // f_0
+  vfmadd231ps ymm2, ymm5, ymm9                           // f_1
+  vfmadd231ps ymm3, ymm7, ymm8                           // f_2
+  vfmadd231ps ymm4, ymm6, ymm9                           // f_3
   lea r12, [r12 + 80]
   lea r13, [r13 + 384]
   lea r11, [r11 + rsi]                                   // ahead

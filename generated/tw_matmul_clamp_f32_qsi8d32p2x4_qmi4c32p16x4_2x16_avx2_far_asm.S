@@ -8,7 +8,7 @@
 //     | 64 x k bits of codes | 16 f16 x scales a block | 16 f16 x minimums a block | 16 f32 x bias |
 // tile 2 x 16: needs 16 vector registers on avx2 (8 accumulators + 6 operands + 2 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (9637c37cda209973)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (0a256820b8877a90)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -307,22 +307,20 @@ L(k):
   vpmaddwd ymm6, ymm6, ymm1                              // wide
   vpmaddwd ymm7, ymm7, ymm1                              // wide
   vpbroadcastd ymm8, dword ptr [r12 + 64]                // sum
-  vpaddd ymm8, ymm10, ymm8                               // sum_0_0
+  vpaddd ymm10, ymm10, ymm8                              // sum_0_0
+  vpaddd ymm8, ymm9, ymm8                                // sum_0_1
+  vcvtdq2ps ymm9, ymm10                                  // real
   vcvtdq2ps ymm8, ymm8                                   // real
-  vpbroadcastd ymm10, dword ptr [r12 + 64]               // sum
-  vpaddd ymm9, ymm9, ymm10                               // sum_0_1
-  vcvtdq2ps ymm9, ymm9                                   // real
   vpbroadcastd ymm10, dword ptr [r12 + 68]               // sum
   vpaddd ymm6, ymm6, ymm10                               // sum_1_0
-  vcvtdq2ps ymm6, ymm6                                   // real
-  vpbroadcastd ymm10, dword ptr [r12 + 68]               // sum
   vpaddd ymm7, ymm7, ymm10                               // sum_1_1
+  vcvtdq2ps ymm6, ymm6                                   // real
   vcvtdq2ps ymm7, ymm7                                   // real
   vcvtph2ps ymm10, xmmword ptr [r13 + 256]               // scale_0
-  vmulps ymm8, ymm8, ymm10                               // real
+  vmulps ymm9, ymm9, ymm10                               // real
   vmulps ymm6, ymm6, ymm10                               // real
   vcvtph2ps ymm11, xmmword ptr [r13 + 272]               // scale_1
-  vmulps ymm9, ymm9, ymm11                               // real
+  vmulps ymm8, ymm8, ymm11                               // real
   vmulps ymm7, ymm7, ymm11                               // real
   mov r14, 3238002688
   vmovd xmm12, r14d                                      // negated_half
@@ -337,21 +335,19 @@ L(k):
   vpbroadcastd ymm12, dword ptr [r12 + 64]               // sum_of_codes
   vpsrad ymm12, ymm12, 3                                 // sum_of_codes
   vcvtdq2ps ymm12, ymm12                                 // sum_of_codes
-  vfmadd231ps ymm8, ymm12, ymm10                         // real
-  vfmadd231ps ymm9, ymm12, ymm11                         // real
+  vfmadd231ps ymm9, ymm12, ymm10                         // real
+  vfmadd231ps ymm8, ymm12, ymm11                         // real
   vpbroadcastd ymm12, dword ptr [r12 + 68]               // sum_of_codes
   vpsrad ymm12, ymm12, 3                                 // sum_of_codes
   vcvtdq2ps ymm12, ymm12                                 // sum_of_codes
   vfmadd231ps ymm6, ymm12, ymm10                         // real
   vfmadd231ps ymm7, ymm12, ymm11                         // real
   vpbroadcastd ymm10, dword ptr [r12 + 72]               // scale_row_0
-  vfmadd231ps ymm2, ymm8, ymm10                          // f_0
-  vpbroadcastd ymm8, dword ptr [r12 + 72]                // scale_row_0
-  vfmadd231ps ymm3, ymm9, ymm8                           // f_1
+  vfmadd231ps ymm2, ymm9, ymm10                          // f_0
+  vfmadd231ps ymm3, ymm8, ymm10                          // f_1
   vpbroadcastd ymm8, dword ptr [r12 + 76]                // scale_row_1
   vfmadd231ps ymm4, ymm6, ymm8                           // f_2
-  vpbroadcastd ymm6, dword ptr [r12 + 76]                // scale_row_1
-  vfmadd231ps ymm5, ymm7, ymm6                           // f_3
+  vfmadd231ps ymm5, ymm7, ymm8                           // f_3
   lea r12, [r12 + 80]
   sub rbp, 1                                             // next k
   ja L(k)

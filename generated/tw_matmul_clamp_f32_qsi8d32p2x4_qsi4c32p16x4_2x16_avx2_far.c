@@ -8,7 +8,7 @@
 //     | 64 x k bits of codes | 16 f16 x scales a block | 16 f32 x sums | 16 f32 x bias |
 // tile 2 x 16: needs 16 vector registers on avx2 (8 accumulators + 6 operands + 2 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a9e27d403ccd3d34)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a31daf992968715e)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -211,43 +211,33 @@ void tw_matmul_clamp_f32_qsi8d32p2x4_qsi4c32p16x4_2x16_avx2_far(const tw_args* a
         __m256i wide = _mm256_madd_epi16(acc_0_0, ones);
         __m256i sum = _mm256_set1_epi32(tw_load_i32(lhs_panel_at + 64));
         __asm__("" : "+x"(sum));
+        const __m256i sum_0_0 = _mm256_add_epi32(wide, sum);
+        wide = _mm256_madd_epi16(acc_0_1, ones);
         sum = _mm256_add_epi32(wide, sum);
         __asm__("" : "+x"(sum));
-        wide = _mm256_madd_epi16(acc_0_1, ones);
-        __m256i sum_2 = _mm256_set1_epi32(tw_load_i32(lhs_panel_at + 64));
+        wide = _mm256_madd_epi16(acc_1_0, ones);
+        __m256i sum_2 = _mm256_set1_epi32(tw_load_i32(lhs_panel_at + 68));
         __asm__("" : "+x"(sum_2));
+        const __m256i sum_1_0 = _mm256_add_epi32(wide, sum_2);
+        wide = _mm256_madd_epi16(acc_1_1, ones);
         sum_2 = _mm256_add_epi32(wide, sum_2);
         __asm__("" : "+x"(sum_2));
-        wide = _mm256_madd_epi16(acc_1_0, ones);
-        __m256i sum_3 = _mm256_set1_epi32(tw_load_i32(lhs_panel_at + 68));
-        __asm__("" : "+x"(sum_3));
-        sum_3 = _mm256_add_epi32(wide, sum_3);
-        __asm__("" : "+x"(sum_3));
-        wide = _mm256_madd_epi16(acc_1_1, ones);
-        __m256i sum_4 = _mm256_set1_epi32(tw_load_i32(lhs_panel_at + 68));
-        __asm__("" : "+x"(sum_4));
-        sum_4 = _mm256_add_epi32(wide, sum_4);
-        __asm__("" : "+x"(sum_4));
         __m128i scale = _mm_loadu_si128((const __m128i *)(rhs_panel_at + 256));
         const __m256 scale_0 = _mm256_cvtph_ps(scale);
         scale = _mm_loadu_si128((const __m128i *)(rhs_panel_at + 272));
         const __m256 scale_1 = _mm256_cvtph_ps(scale);
-        __m256 real = _mm256_cvtepi32_ps(sum);
-        __m256 real_2 = _mm256_cvtepi32_ps(sum_2);
-        __m256 real_3 = _mm256_cvtepi32_ps(sum_3);
-        __m256 real_4 = _mm256_cvtepi32_ps(sum_4);
+        __m256 real = _mm256_cvtepi32_ps(sum_0_0);
+        __m256 real_2 = _mm256_cvtepi32_ps(sum);
+        __m256 real_3 = _mm256_cvtepi32_ps(sum_1_0);
+        __m256 real_4 = _mm256_cvtepi32_ps(sum_2);
         const __m256 scale_row_0 =
-            _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(lhs_panel_at + 72)));
-        const __m256 scale_row_0_2 =
             _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(lhs_panel_at + 72)));
         const __m256 scale_row_1 =
             _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(lhs_panel_at + 76)));
-        const __m256 scale_row_1_2 =
-            _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(lhs_panel_at + 76)));
         real = _mm256_mul_ps(real, scale_row_0);
-        real_2 = _mm256_mul_ps(real_2, scale_row_0_2);
+        real_2 = _mm256_mul_ps(real_2, scale_row_0);
         real_3 = _mm256_mul_ps(real_3, scale_row_1);
-        real_4 = _mm256_mul_ps(real_4, scale_row_1_2);
+        real_4 = _mm256_mul_ps(real_4, scale_row_1);
         f_0 = _mm256_fmadd_ps(real, scale_0, f_0);
         __asm__("" : "+x"(f_0));
         f_1 = _mm256_fmadd_ps(real_2, scale_1, f_1);

@@ -8,7 +8,7 @@
 //     | 64 x k bits of codes | 16 f16 x scales a block | 16 f32 x sums | 16 f32 x bias |
 // tile 2 x 16: needs 16 vector registers on avx2 (8 accumulators + 6 operands + 2 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a9e27d403ccd3d34)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a31daf992968715e)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -16,7 +16,7 @@
 //  r10 k_padded  r11 ahead  rbx m_left  rbp k_left  r12 lhs_panel  r13 rhs_panel  ymm0 mask
 //  ymm1 ones  ymm2 f_0  ymm3 f_1  ymm4 f_2  ymm5 f_3  ymm6 raw_0 ...  ymm7 lo_0 ...  ymm8 raw_1 ...
 //  ymm9 lo_1 ...  ymm10 a_0 ...  ymm11 acc_0_0 ...  ymm12 a_1 ...  ymm13 product ...  ymm14 a_0 ...
-//  ymm15 product ...
+//  ymm15 product
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -305,13 +305,11 @@ L(k):
   vpbroadcastd ymm10, dword ptr [r12 + 64]               // sum
   vpaddd ymm8, ymm8, ymm10                               // sum_0_0
   vpmaddwd ymm9, ymm9, ymm1                              // wide
-  vpbroadcastd ymm10, dword ptr [r12 + 64]               // sum
   vpaddd ymm9, ymm9, ymm10                               // sum_0_1
   vpmaddwd ymm6, ymm6, ymm1                              // wide
   vpbroadcastd ymm10, dword ptr [r12 + 68]               // sum
   vpaddd ymm6, ymm6, ymm10                               // sum_1_0
   vpmaddwd ymm7, ymm7, ymm1                              // wide
-  vpbroadcastd ymm10, dword ptr [r12 + 68]               // sum
   vpaddd ymm7, ymm7, ymm10                               // sum_1_1
   vcvtph2ps ymm10, xmmword ptr [r13 + 256]               // scale_0
   vcvtph2ps ymm11, xmmword ptr [r13 + 272]               // scale_1
@@ -320,13 +318,11 @@ L(k):
   vcvtdq2ps ymm6, ymm6                                   // real
   vcvtdq2ps ymm7, ymm7                                   // real
   vpbroadcastd ymm12, dword ptr [r12 + 72]               // scale_row_0
-  vpbroadcastd ymm13, dword ptr [r12 + 72]               // scale_row_0
-  vpbroadcastd ymm14, dword ptr [r12 + 76]               // scale_row_1
-  vpbroadcastd ymm15, dword ptr [r12 + 76]               // scale_row_1
+  vpbroadcastd ymm13, dword ptr [r12 + 76]               // scale_row_1
   vmulps ymm8, ymm8, ymm12                               // real
-  vmulps ymm9, ymm9, ymm13                               // real
-  vmulps ymm6, ymm6, ymm14                               // real
-  vmulps ymm7, ymm7, ymm15                               // real
+  vmulps ymm9, ymm9, ymm12                               // real
+  vmulps ymm6, ymm6, ymm13                               // real
+  vmulps ymm7, ymm7, ymm13                               // real
   vfmadd231ps ymm2, ymm8, ymm10                          // f_0
   vfmadd231ps ymm3, ymm9, ymm11                          // f_1
   vfmadd231ps ymm4, ymm6, ymm10                          // f_2

@@ -9,15 +9,15 @@
 // or blocks of any other multiple of 64
 // tile 2 x 16: needs 15 vector registers on avx2 (8 accumulators + 6 operands + 1 mask), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (84839f7391c9ae27)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (3c35e45f988c0948)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  rax block_left  rcx n_left  rdx lhs_panel  rsi ahead_step  rdi args  r8 rhs_panel  r9 m_left
 //  r10 dst_tile  r11 ahead  rbx m_left  rbp k_padded  r12 blocks  r13 rhs_panel  r14 k_left
-//  ymm0 even_bytes  ymm1 f_0  ymm2 f_1  ymm3 f_2  ymm4 f_3  ymm5 acc_0_0  ymm6 acc_0_1
-//  ymm7 acc_1_0  ymm8 acc_1_1  ymm9 raw_0 ...  ymm10 even_0 ...  ymm11 raw_1 ...  ymm12 even_1 ...
-//  ymm13 a_0 ...  ymm14 product
+//  ymm0 even_bytes  ymm1 f_0  ymm2 f_1  ymm3 f_2  ymm4 f_3  ymm5 acc_0 ...  ymm6 acc_1 ...
+//  ymm7 acc_0 ...  ymm8 acc_1 ...  ymm9 raw_0 ...  ymm10 even_0 ...  ymm11 raw_1 ...
+//  ymm12 even_1 ...  ymm13 a_0 ...  ymm14 product
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -226,12 +226,12 @@ L(block):
   mov r15, 4
   imul r14, r15
   lea r14, [rdx + r14]                                   // end
-  vpbroadcastd ymm5, dword ptr [r14 + 0]                 // acc_0_0
-  vpbroadcastd ymm6, dword ptr [r14 + 0]                 // acc_0_1
-  vpbroadcastd ymm7, dword ptr [r14 + 4]                 // acc_1_0
-  vpbroadcastd ymm8, dword ptr [r14 + 4]                 // acc_1_1
+  vpbroadcastd ymm5, dword ptr [r14 + 0]                 // acc_0
+  vpbroadcastd ymm6, dword ptr [r14 + 4]                 // acc_1
   mov r14, qword ptr [rdi + 8*4]                         // block
   shr r14, 6                                             // steps
+  vmovdqa ymm7, ymm5                                     // acc_0
+  vmovdqa ymm8, ymm6                                     // acc_1
   test r14, r14
   jz L(k_done)
   .balign 64
@@ -247,20 +247,20 @@ L(k):
   vpmaddwd ymm14, ymm10, ymm13                           // product
   vpaddd ymm5, ymm5, ymm14                               // acc_0_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_0_1
+  vpaddd ymm7, ymm7, ymm13                               // acc_0_1
   vpbroadcastd ymm13, dword ptr [rdx + 8]                // a_1
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_1_0
+  vpaddd ymm6, ymm6, ymm10                               // acc_1_0
   vpmaddwd ymm10, ymm12, ymm13                           // product
   vpaddd ymm8, ymm8, ymm10                               // acc_1_1
   vpbroadcastd ymm10, dword ptr [rdx + 4]                // a_0
   vpmaddwd ymm12, ymm9, ymm10                            // product
   vpaddd ymm5, ymm5, ymm12                               // acc_0_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_0_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [rdx + 12]               // a_1
   vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_1_0
+  vpaddd ymm6, ymm6, ymm9                                // acc_1_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_1_1
   prefetcht1 byte ptr [r11 + 64]                         // ahead
@@ -274,20 +274,20 @@ L(k):
   vpmaddwd ymm14, ymm10, ymm13                           // product
   vpaddd ymm5, ymm5, ymm14                               // acc_0_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_0_1
+  vpaddd ymm7, ymm7, ymm13                               // acc_0_1
   vpbroadcastd ymm13, dword ptr [rdx + 24]               // a_1
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_1_0
+  vpaddd ymm6, ymm6, ymm10                               // acc_1_0
   vpmaddwd ymm10, ymm12, ymm13                           // product
   vpaddd ymm8, ymm8, ymm10                               // acc_1_1
   vpbroadcastd ymm10, dword ptr [rdx + 20]               // a_0
   vpmaddwd ymm12, ymm9, ymm10                            // product
   vpaddd ymm5, ymm5, ymm12                               // acc_0_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_0_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [rdx + 28]               // a_1
   vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_1_0
+  vpaddd ymm6, ymm6, ymm9                                // acc_1_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_1_1
   prefetcht1 byte ptr [r11 + 128]                        // ahead
@@ -301,20 +301,20 @@ L(k):
   vpmaddwd ymm14, ymm10, ymm13                           // product
   vpaddd ymm5, ymm5, ymm14                               // acc_0_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_0_1
+  vpaddd ymm7, ymm7, ymm13                               // acc_0_1
   vpbroadcastd ymm13, dword ptr [rdx + 40]               // a_1
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_1_0
+  vpaddd ymm6, ymm6, ymm10                               // acc_1_0
   vpmaddwd ymm10, ymm12, ymm13                           // product
   vpaddd ymm8, ymm8, ymm10                               // acc_1_1
   vpbroadcastd ymm10, dword ptr [rdx + 36]               // a_0
   vpmaddwd ymm12, ymm9, ymm10                            // product
   vpaddd ymm5, ymm5, ymm12                               // acc_0_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_0_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [rdx + 44]               // a_1
   vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_1_0
+  vpaddd ymm6, ymm6, ymm9                                // acc_1_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_1_1
   prefetcht1 byte ptr [r11 + 192]                        // ahead
@@ -328,20 +328,20 @@ L(k):
   vpmaddwd ymm14, ymm10, ymm13                           // product
   vpaddd ymm5, ymm5, ymm14                               // acc_0_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_0_1
+  vpaddd ymm7, ymm7, ymm13                               // acc_0_1
   vpbroadcastd ymm13, dword ptr [rdx + 56]               // a_1
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_1_0
+  vpaddd ymm6, ymm6, ymm10                               // acc_1_0
   vpmaddwd ymm10, ymm12, ymm13                           // product
   vpaddd ymm8, ymm8, ymm10                               // acc_1_1
   vpbroadcastd ymm10, dword ptr [rdx + 52]               // a_0
   vpmaddwd ymm12, ymm9, ymm10                            // product
   vpaddd ymm5, ymm5, ymm12                               // acc_0_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_0_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [rdx + 60]               // a_1
   vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_1_0
+  vpaddd ymm6, ymm6, ymm9                                // acc_1_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_1_1
   prefetcht1 byte ptr [r11 + 256]                        // ahead
@@ -355,20 +355,20 @@ L(k):
   vpmaddwd ymm14, ymm10, ymm13                           // product
   vpaddd ymm5, ymm5, ymm14                               // acc_0_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_0_1
+  vpaddd ymm7, ymm7, ymm13                               // acc_0_1
   vpbroadcastd ymm13, dword ptr [rdx + 72]               // a_1
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_1_0
+  vpaddd ymm6, ymm6, ymm10                               // acc_1_0
   vpmaddwd ymm10, ymm12, ymm13                           // product
   vpaddd ymm8, ymm8, ymm10                               // acc_1_1
   vpbroadcastd ymm10, dword ptr [rdx + 68]               // a_0
   vpmaddwd ymm12, ymm9, ymm10                            // product
   vpaddd ymm5, ymm5, ymm12                               // acc_0_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_0_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [rdx + 76]               // a_1
   vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_1_0
+  vpaddd ymm6, ymm6, ymm9                                // acc_1_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_1_1
   prefetcht1 byte ptr [r11 + 320]                        // ahead
@@ -382,20 +382,20 @@ L(k):
   vpmaddwd ymm14, ymm10, ymm13                           // product
   vpaddd ymm5, ymm5, ymm14                               // acc_0_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_0_1
+  vpaddd ymm7, ymm7, ymm13                               // acc_0_1
   vpbroadcastd ymm13, dword ptr [rdx + 88]               // a_1
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_1_0
+  vpaddd ymm6, ymm6, ymm10                               // acc_1_0
   vpmaddwd ymm10, ymm12, ymm13                           // product
   vpaddd ymm8, ymm8, ymm10                               // acc_1_1
   vpbroadcastd ymm10, dword ptr [rdx + 84]               // a_0
   vpmaddwd ymm12, ymm9, ymm10                            // product
   vpaddd ymm5, ymm5, ymm12                               // acc_0_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_0_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [rdx + 92]               // a_1
   vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_1_0
+  vpaddd ymm6, ymm6, ymm9                                // acc_1_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_1_1
   prefetcht1 byte ptr [r11 + 384]                        // ahead
@@ -409,20 +409,20 @@ L(k):
   vpmaddwd ymm14, ymm10, ymm13                           // product
   vpaddd ymm5, ymm5, ymm14                               // acc_0_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_0_1
+  vpaddd ymm7, ymm7, ymm13                               // acc_0_1
   vpbroadcastd ymm13, dword ptr [rdx + 104]              // a_1
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_1_0
+  vpaddd ymm6, ymm6, ymm10                               // acc_1_0
   vpmaddwd ymm10, ymm12, ymm13                           // product
   vpaddd ymm8, ymm8, ymm10                               // acc_1_1
   vpbroadcastd ymm10, dword ptr [rdx + 100]              // a_0
   vpmaddwd ymm12, ymm9, ymm10                            // product
   vpaddd ymm5, ymm5, ymm12                               // acc_0_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_0_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [rdx + 108]              // a_1
   vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_1_0
+  vpaddd ymm6, ymm6, ymm9                                // acc_1_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_1_1
   prefetcht1 byte ptr [r11 + 448]                        // ahead
@@ -436,20 +436,20 @@ L(k):
   vpmaddwd ymm14, ymm10, ymm13                           // product
   vpaddd ymm5, ymm5, ymm14                               // acc_0_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_0_1
+  vpaddd ymm7, ymm7, ymm13                               // acc_0_1
   vpbroadcastd ymm13, dword ptr [rdx + 120]              // a_1
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_1_0
+  vpaddd ymm6, ymm6, ymm10                               // acc_1_0
   vpmaddwd ymm10, ymm12, ymm13                           // product
   vpaddd ymm8, ymm8, ymm10                               // acc_1_1
   vpbroadcastd ymm10, dword ptr [rdx + 116]              // a_0
   vpmaddwd ymm12, ymm9, ymm10                            // product
   vpaddd ymm5, ymm5, ymm12                               // acc_0_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_0_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [rdx + 124]              // a_1
   vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_1_0
+  vpaddd ymm6, ymm6, ymm9                                // acc_1_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_1_1
   prefetcht1 byte ptr [r11 + 512]                        // ahead
@@ -463,20 +463,20 @@ L(k):
   vpmaddwd ymm14, ymm10, ymm13                           // product
   vpaddd ymm5, ymm5, ymm14                               // acc_0_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_0_1
+  vpaddd ymm7, ymm7, ymm13                               // acc_0_1
   vpbroadcastd ymm13, dword ptr [rdx + 136]              // a_1
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_1_0
+  vpaddd ymm6, ymm6, ymm10                               // acc_1_0
   vpmaddwd ymm10, ymm12, ymm13                           // product
   vpaddd ymm8, ymm8, ymm10                               // acc_1_1
   vpbroadcastd ymm10, dword ptr [rdx + 132]              // a_0
   vpmaddwd ymm12, ymm9, ymm10                            // product
   vpaddd ymm5, ymm5, ymm12                               // acc_0_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_0_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [rdx + 140]              // a_1
   vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_1_0
+  vpaddd ymm6, ymm6, ymm9                                // acc_1_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_1_1
   prefetcht1 byte ptr [r11 + 576]                        // ahead
@@ -490,20 +490,20 @@ L(k):
   vpmaddwd ymm14, ymm10, ymm13                           // product
   vpaddd ymm5, ymm5, ymm14                               // acc_0_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_0_1
+  vpaddd ymm7, ymm7, ymm13                               // acc_0_1
   vpbroadcastd ymm13, dword ptr [rdx + 152]              // a_1
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_1_0
+  vpaddd ymm6, ymm6, ymm10                               // acc_1_0
   vpmaddwd ymm10, ymm12, ymm13                           // product
   vpaddd ymm8, ymm8, ymm10                               // acc_1_1
   vpbroadcastd ymm10, dword ptr [rdx + 148]              // a_0
   vpmaddwd ymm12, ymm9, ymm10                            // product
   vpaddd ymm5, ymm5, ymm12                               // acc_0_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_0_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [rdx + 156]              // a_1
   vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_1_0
+  vpaddd ymm6, ymm6, ymm9                                // acc_1_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_1_1
   prefetcht1 byte ptr [r11 + 640]                        // ahead
@@ -517,20 +517,20 @@ L(k):
   vpmaddwd ymm14, ymm10, ymm13                           // product
   vpaddd ymm5, ymm5, ymm14                               // acc_0_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_0_1
+  vpaddd ymm7, ymm7, ymm13                               // acc_0_1
   vpbroadcastd ymm13, dword ptr [rdx + 168]              // a_1
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_1_0
+  vpaddd ymm6, ymm6, ymm10                               // acc_1_0
   vpmaddwd ymm10, ymm12, ymm13                           // product
   vpaddd ymm8, ymm8, ymm10                               // acc_1_1
   vpbroadcastd ymm10, dword ptr [rdx + 164]              // a_0
   vpmaddwd ymm12, ymm9, ymm10                            // product
   vpaddd ymm5, ymm5, ymm12                               // acc_0_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_0_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [rdx + 172]              // a_1
   vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_1_0
+  vpaddd ymm6, ymm6, ymm9                                // acc_1_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_1_1
   prefetcht1 byte ptr [r11 + 704]                        // ahead
@@ -544,20 +544,20 @@ L(k):
   vpmaddwd ymm14, ymm10, ymm13                           // product
   vpaddd ymm5, ymm5, ymm14                               // acc_0_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_0_1
+  vpaddd ymm7, ymm7, ymm13                               // acc_0_1
   vpbroadcastd ymm13, dword ptr [rdx + 184]              // a_1
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_1_0
+  vpaddd ymm6, ymm6, ymm10                               // acc_1_0
   vpmaddwd ymm10, ymm12, ymm13                           // product
   vpaddd ymm8, ymm8, ymm10                               // acc_1_1
   vpbroadcastd ymm10, dword ptr [rdx + 180]              // a_0
   vpmaddwd ymm12, ymm9, ymm10                            // product
   vpaddd ymm5, ymm5, ymm12                               // acc_0_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_0_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [rdx + 188]              // a_1
   vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_1_0
+  vpaddd ymm6, ymm6, ymm9                                // acc_1_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_1_1
   prefetcht1 byte ptr [r11 + 768]                        // ahead
@@ -571,20 +571,20 @@ L(k):
   vpmaddwd ymm14, ymm10, ymm13                           // product
   vpaddd ymm5, ymm5, ymm14                               // acc_0_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_0_1
+  vpaddd ymm7, ymm7, ymm13                               // acc_0_1
   vpbroadcastd ymm13, dword ptr [rdx + 200]              // a_1
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_1_0
+  vpaddd ymm6, ymm6, ymm10                               // acc_1_0
   vpmaddwd ymm10, ymm12, ymm13                           // product
   vpaddd ymm8, ymm8, ymm10                               // acc_1_1
   vpbroadcastd ymm10, dword ptr [rdx + 196]              // a_0
   vpmaddwd ymm12, ymm9, ymm10                            // product
   vpaddd ymm5, ymm5, ymm12                               // acc_0_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_0_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [rdx + 204]              // a_1
   vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_1_0
+  vpaddd ymm6, ymm6, ymm9                                // acc_1_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_1_1
   prefetcht1 byte ptr [r11 + 832]                        // ahead
@@ -598,20 +598,20 @@ L(k):
   vpmaddwd ymm14, ymm10, ymm13                           // product
   vpaddd ymm5, ymm5, ymm14                               // acc_0_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_0_1
+  vpaddd ymm7, ymm7, ymm13                               // acc_0_1
   vpbroadcastd ymm13, dword ptr [rdx + 216]              // a_1
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_1_0
+  vpaddd ymm6, ymm6, ymm10                               // acc_1_0
   vpmaddwd ymm10, ymm12, ymm13                           // product
   vpaddd ymm8, ymm8, ymm10                               // acc_1_1
   vpbroadcastd ymm10, dword ptr [rdx + 212]              // a_0
   vpmaddwd ymm12, ymm9, ymm10                            // product
   vpaddd ymm5, ymm5, ymm12                               // acc_0_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_0_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [rdx + 220]              // a_1
   vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_1_0
+  vpaddd ymm6, ymm6, ymm9                                // acc_1_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_1_1
   prefetcht1 byte ptr [r11 + 896]                        // ahead
@@ -625,20 +625,20 @@ L(k):
   vpmaddwd ymm14, ymm10, ymm13                           // product
   vpaddd ymm5, ymm5, ymm14                               // acc_0_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_0_1
+  vpaddd ymm7, ymm7, ymm13                               // acc_0_1
   vpbroadcastd ymm13, dword ptr [rdx + 232]              // a_1
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_1_0
+  vpaddd ymm6, ymm6, ymm10                               // acc_1_0
   vpmaddwd ymm10, ymm12, ymm13                           // product
   vpaddd ymm8, ymm8, ymm10                               // acc_1_1
   vpbroadcastd ymm10, dword ptr [rdx + 228]              // a_0
   vpmaddwd ymm12, ymm9, ymm10                            // product
   vpaddd ymm5, ymm5, ymm12                               // acc_0_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_0_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [rdx + 236]              // a_1
   vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_1_0
+  vpaddd ymm6, ymm6, ymm9                                // acc_1_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_1_1
   prefetcht1 byte ptr [r11 + 960]                        // ahead
@@ -652,20 +652,20 @@ L(k):
   vpmaddwd ymm14, ymm10, ymm13                           // product
   vpaddd ymm5, ymm5, ymm14                               // acc_0_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_0_1
+  vpaddd ymm7, ymm7, ymm13                               // acc_0_1
   vpbroadcastd ymm13, dword ptr [rdx + 248]              // a_1
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_1_0
+  vpaddd ymm6, ymm6, ymm10                               // acc_1_0
   vpmaddwd ymm10, ymm12, ymm13                           // product
   vpaddd ymm8, ymm8, ymm10                               // acc_1_1
   vpbroadcastd ymm10, dword ptr [rdx + 244]              // a_0
   vpmaddwd ymm12, ymm9, ymm10                            // product
   vpaddd ymm5, ymm5, ymm12                               // acc_0_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_0_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [rdx + 252]              // a_1
   vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_1_0
+  vpaddd ymm6, ymm6, ymm9                                // acc_1_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_1_1
   lea rdx, [rdx + 256]
@@ -677,20 +677,18 @@ L(k_done):
   vmovdqu ymm9, ymmword ptr [r13 + 0]                    // scale_0
   vmovdqu ymm10, ymmword ptr [r13 + 32]                  // scale_1
   vcvtdq2ps ymm5, ymm5                                   // real
-  vcvtdq2ps ymm6, ymm6                                   // real
   vcvtdq2ps ymm7, ymm7                                   // real
+  vcvtdq2ps ymm6, ymm6                                   // real
   vcvtdq2ps ymm8, ymm8                                   // real
   vpbroadcastd ymm11, dword ptr [rdx + 8]                // scale_row_0
-  vpbroadcastd ymm12, dword ptr [rdx + 8]                // scale_row_0
-  vpbroadcastd ymm13, dword ptr [rdx + 12]               // scale_row_1
-  vpbroadcastd ymm14, dword ptr [rdx + 12]               // scale_row_1
+  vpbroadcastd ymm12, dword ptr [rdx + 12]               // scale_row_1
   vmulps ymm5, ymm5, ymm11                               // real
+  vmulps ymm7, ymm7, ymm11                               // real
   vmulps ymm6, ymm6, ymm12                               // real
-  vmulps ymm7, ymm7, ymm13                               // real
-  vmulps ymm8, ymm8, ymm14                               // real
+  vmulps ymm8, ymm8, ymm12                               // real
   vfmadd231ps ymm1, ymm5, ymm9                           // f_0
-  vfmadd231ps ymm2, ymm6, ymm10                          // f_1
-  vfmadd231ps ymm3, ymm7, ymm9                           // f_2
+  vfmadd231ps ymm2, ymm7, ymm10                          // f_1
+  vfmadd231ps ymm3, ymm6, ymm9                           // f_2
   vfmadd231ps ymm4, ymm8, ymm10                          // f_3
   mov r14, qword ptr [rsp + 24]                          // ahead_step
   lea r11, [r11 + r14]                                   // ahead

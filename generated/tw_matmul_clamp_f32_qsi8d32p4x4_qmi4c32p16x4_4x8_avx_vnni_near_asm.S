@@ -8,7 +8,7 @@
 //     | 64 x k bits of codes | 16 f16 x scales a block | 16 f16 x minimums a block | 16 f32 x bias |
 // tile 4 x 8: needs 12 vector registers on avx_vnni (8 accumulators + 3 operands + 1 mask), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (9637c37cda209973)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (0a256820b8877a90)
 // again  tilewright generate
 //
 // Registers in loop k:

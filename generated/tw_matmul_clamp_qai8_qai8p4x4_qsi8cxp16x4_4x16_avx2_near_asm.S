@@ -14,9 +14,9 @@
 // Registers in loop k:
 //  rax n_left  rcx column_bytes  rdx m_left  rsi n_left  rdi args  r8 dst_tile  r9 k_padded
 //  r10 k_left  r11 rhs_prefetch  rbx lhs_panel  rbp rhs_panel  r12 ahead  ymm0 even_bytes
-//  ymm1 acc_0_0  ymm2 acc_0_1  ymm3 acc_1_0  ymm4 acc_1_1  ymm5 acc_2_0  ymm6 acc_2_1  ymm7 acc_3_0
-//  ymm8 acc_3_1  ymm9 raw_0 ...  ymm10 even_0 ...  ymm11 raw_1 ...  ymm12 even_1 ...  ymm13 a_0 ...
-//  ymm14 product
+//  ymm1 acc_0 ...  ymm2 acc_1 ...  ymm3 acc_2 ...  ymm4 acc_3 ...  ymm5 acc_0 ...  ymm6 acc_1 ...
+//  ymm7 acc_2 ...  ymm8 acc_3 ...  ymm9 raw_0 ...  ymm10 even_0 ...  ymm11 raw_1 ...
+//  ymm12 even_1 ...  ymm13 a_0 ...  ymm14 product
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -163,19 +163,19 @@ L(m):
   mov r11, 16711935
   vmovd xmm0, r11d                                       // even_bytes
   vpbroadcastd ymm0, xmm0
-  vpbroadcastd ymm1, dword ptr [r10 + 0]                 // acc_0_0
-  vpbroadcastd ymm2, dword ptr [r10 + 0]                 // acc_0_1
-  vpbroadcastd ymm3, dword ptr [r10 + 4]                 // acc_1_0
-  vpbroadcastd ymm4, dword ptr [r10 + 4]                 // acc_1_1
-  vpbroadcastd ymm5, dword ptr [r10 + 8]                 // acc_2_0
-  vpbroadcastd ymm6, dword ptr [r10 + 8]                 // acc_2_1
-  vpbroadcastd ymm7, dword ptr [r10 + 12]                // acc_3_0
-  vpbroadcastd ymm8, dword ptr [r10 + 12]                // acc_3_1
+  vpbroadcastd ymm1, dword ptr [r10 + 0]                 // acc_0
+  vpbroadcastd ymm2, dword ptr [r10 + 4]                 // acc_1
+  vpbroadcastd ymm3, dword ptr [r10 + 8]                 // acc_2
+  vpbroadcastd ymm4, dword ptr [r10 + 12]                // acc_3
   mov r10, r9                                            // k_padded
   shr r10, 5                                             // k_steps
   mov r11, qword ptr [rdi + 8*19]                        // rhs_prefetch
   mov rbx, qword ptr [rsp + 0]                           // lhs_panel
   mov rbp, qword ptr [rsp + 8]                           // rhs_panel
+  vmovdqa ymm5, ymm1                                     // acc_0
+  vmovdqa ymm6, ymm2                                     // acc_1
+  vmovdqa ymm7, ymm3                                     // acc_2
+  vmovdqa ymm8, ymm4                                     // acc_3
   test r10, r10
   jz L(k_done)
   .balign 64
@@ -192,40 +192,40 @@ L(k):
   vpmaddwd ymm14, ymm10, ymm13                           // product
   vpaddd ymm1, ymm1, ymm14                               // acc_0_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm13                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm13                               // acc_0_1
   vpbroadcastd ymm13, dword ptr [rbx + 8]                // a_1
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm14                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm14                               // acc_1_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm4, ymm4, ymm13                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm13                               // acc_1_1
   vpbroadcastd ymm13, dword ptr [rbx + 16]               // a_2
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm14                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm14                               // acc_2_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm13                               // acc_2_1
   vpbroadcastd ymm13, dword ptr [rbx + 24]               // a_3
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_3_0
+  vpaddd ymm4, ymm4, ymm10                               // acc_3_0
   vpmaddwd ymm10, ymm12, ymm13                           // product
   vpaddd ymm8, ymm8, ymm10                               // acc_3_1
   vpbroadcastd ymm10, dword ptr [rbx + 4]                // a_0
   vpmaddwd ymm12, ymm9, ymm10                            // product
   vpaddd ymm1, ymm1, ymm12                               // acc_0_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm2, ymm2, ymm10                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [rbx + 12]               // a_1
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm3, ymm3, ymm12                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm12                               // acc_1_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm4, ymm4, ymm10                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm10                               // acc_1_1
   vpbroadcastd ymm10, dword ptr [rbx + 20]               // a_2
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm5, ymm5, ymm12                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm12                               // acc_2_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_2_1
   vpbroadcastd ymm10, dword ptr [rbx + 28]               // a_3
   vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_3_0
+  vpaddd ymm4, ymm4, ymm9                                // acc_3_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_3_1
   prefetcht0 byte ptr [r12 + 64]                         // ahead
@@ -239,40 +239,40 @@ L(k):
   vpmaddwd ymm14, ymm10, ymm13                           // product
   vpaddd ymm1, ymm1, ymm14                               // acc_0_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm13                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm13                               // acc_0_1
   vpbroadcastd ymm13, dword ptr [rbx + 40]               // a_1
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm14                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm14                               // acc_1_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm4, ymm4, ymm13                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm13                               // acc_1_1
   vpbroadcastd ymm13, dword ptr [rbx + 48]               // a_2
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm14                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm14                               // acc_2_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm13                               // acc_2_1
   vpbroadcastd ymm13, dword ptr [rbx + 56]               // a_3
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_3_0
+  vpaddd ymm4, ymm4, ymm10                               // acc_3_0
   vpmaddwd ymm10, ymm12, ymm13                           // product
   vpaddd ymm8, ymm8, ymm10                               // acc_3_1
   vpbroadcastd ymm10, dword ptr [rbx + 36]               // a_0
   vpmaddwd ymm12, ymm9, ymm10                            // product
   vpaddd ymm1, ymm1, ymm12                               // acc_0_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm2, ymm2, ymm10                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [rbx + 44]               // a_1
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm3, ymm3, ymm12                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm12                               // acc_1_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm4, ymm4, ymm10                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm10                               // acc_1_1
   vpbroadcastd ymm10, dword ptr [rbx + 52]               // a_2
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm5, ymm5, ymm12                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm12                               // acc_2_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_2_1
   vpbroadcastd ymm10, dword ptr [rbx + 60]               // a_3
   vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_3_0
+  vpaddd ymm4, ymm4, ymm9                                // acc_3_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_3_1
   prefetcht0 byte ptr [r12 + 128]                        // ahead
@@ -286,40 +286,40 @@ L(k):
   vpmaddwd ymm14, ymm10, ymm13                           // product
   vpaddd ymm1, ymm1, ymm14                               // acc_0_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm13                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm13                               // acc_0_1
   vpbroadcastd ymm13, dword ptr [rbx + 72]               // a_1
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm14                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm14                               // acc_1_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm4, ymm4, ymm13                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm13                               // acc_1_1
   vpbroadcastd ymm13, dword ptr [rbx + 80]               // a_2
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm14                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm14                               // acc_2_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm13                               // acc_2_1
   vpbroadcastd ymm13, dword ptr [rbx + 88]               // a_3
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_3_0
+  vpaddd ymm4, ymm4, ymm10                               // acc_3_0
   vpmaddwd ymm10, ymm12, ymm13                           // product
   vpaddd ymm8, ymm8, ymm10                               // acc_3_1
   vpbroadcastd ymm10, dword ptr [rbx + 68]               // a_0
   vpmaddwd ymm12, ymm9, ymm10                            // product
   vpaddd ymm1, ymm1, ymm12                               // acc_0_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm2, ymm2, ymm10                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [rbx + 76]               // a_1
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm3, ymm3, ymm12                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm12                               // acc_1_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm4, ymm4, ymm10                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm10                               // acc_1_1
   vpbroadcastd ymm10, dword ptr [rbx + 84]               // a_2
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm5, ymm5, ymm12                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm12                               // acc_2_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_2_1
   vpbroadcastd ymm10, dword ptr [rbx + 92]               // a_3
   vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_3_0
+  vpaddd ymm4, ymm4, ymm9                                // acc_3_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_3_1
   prefetcht0 byte ptr [r12 + 192]                        // ahead
@@ -333,40 +333,40 @@ L(k):
   vpmaddwd ymm14, ymm10, ymm13                           // product
   vpaddd ymm1, ymm1, ymm14                               // acc_0_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm13                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm13                               // acc_0_1
   vpbroadcastd ymm13, dword ptr [rbx + 104]              // a_1
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm14                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm14                               // acc_1_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm4, ymm4, ymm13                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm13                               // acc_1_1
   vpbroadcastd ymm13, dword ptr [rbx + 112]              // a_2
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm14                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm14                               // acc_2_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm13                               // acc_2_1
   vpbroadcastd ymm13, dword ptr [rbx + 120]              // a_3
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_3_0
+  vpaddd ymm4, ymm4, ymm10                               // acc_3_0
   vpmaddwd ymm10, ymm12, ymm13                           // product
   vpaddd ymm8, ymm8, ymm10                               // acc_3_1
   vpbroadcastd ymm10, dword ptr [rbx + 100]              // a_0
   vpmaddwd ymm12, ymm9, ymm10                            // product
   vpaddd ymm1, ymm1, ymm12                               // acc_0_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm2, ymm2, ymm10                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [rbx + 108]              // a_1
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm3, ymm3, ymm12                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm12                               // acc_1_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm4, ymm4, ymm10                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm10                               // acc_1_1
   vpbroadcastd ymm10, dword ptr [rbx + 116]              // a_2
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm5, ymm5, ymm12                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm12                               // acc_2_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_2_1
   vpbroadcastd ymm10, dword ptr [rbx + 124]              // a_3
   vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_3_0
+  vpaddd ymm4, ymm4, ymm9                                // acc_3_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_3_1
   prefetcht0 byte ptr [r12 + 256]                        // ahead
@@ -380,40 +380,40 @@ L(k):
   vpmaddwd ymm14, ymm10, ymm13                           // product
   vpaddd ymm1, ymm1, ymm14                               // acc_0_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm13                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm13                               // acc_0_1
   vpbroadcastd ymm13, dword ptr [rbx + 136]              // a_1
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm14                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm14                               // acc_1_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm4, ymm4, ymm13                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm13                               // acc_1_1
   vpbroadcastd ymm13, dword ptr [rbx + 144]              // a_2
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm14                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm14                               // acc_2_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm13                               // acc_2_1
   vpbroadcastd ymm13, dword ptr [rbx + 152]              // a_3
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_3_0
+  vpaddd ymm4, ymm4, ymm10                               // acc_3_0
   vpmaddwd ymm10, ymm12, ymm13                           // product
   vpaddd ymm8, ymm8, ymm10                               // acc_3_1
   vpbroadcastd ymm10, dword ptr [rbx + 132]              // a_0
   vpmaddwd ymm12, ymm9, ymm10                            // product
   vpaddd ymm1, ymm1, ymm12                               // acc_0_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm2, ymm2, ymm10                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [rbx + 140]              // a_1
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm3, ymm3, ymm12                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm12                               // acc_1_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm4, ymm4, ymm10                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm10                               // acc_1_1
   vpbroadcastd ymm10, dword ptr [rbx + 148]              // a_2
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm5, ymm5, ymm12                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm12                               // acc_2_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_2_1
   vpbroadcastd ymm10, dword ptr [rbx + 156]              // a_3
   vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_3_0
+  vpaddd ymm4, ymm4, ymm9                                // acc_3_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_3_1
   prefetcht0 byte ptr [r12 + 320]                        // ahead
@@ -427,40 +427,40 @@ L(k):
   vpmaddwd ymm14, ymm10, ymm13                           // product
   vpaddd ymm1, ymm1, ymm14                               // acc_0_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm13                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm13                               // acc_0_1
   vpbroadcastd ymm13, dword ptr [rbx + 168]              // a_1
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm14                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm14                               // acc_1_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm4, ymm4, ymm13                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm13                               // acc_1_1
   vpbroadcastd ymm13, dword ptr [rbx + 176]              // a_2
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm14                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm14                               // acc_2_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm13                               // acc_2_1
   vpbroadcastd ymm13, dword ptr [rbx + 184]              // a_3
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_3_0
+  vpaddd ymm4, ymm4, ymm10                               // acc_3_0
   vpmaddwd ymm10, ymm12, ymm13                           // product
   vpaddd ymm8, ymm8, ymm10                               // acc_3_1
   vpbroadcastd ymm10, dword ptr [rbx + 164]              // a_0
   vpmaddwd ymm12, ymm9, ymm10                            // product
   vpaddd ymm1, ymm1, ymm12                               // acc_0_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm2, ymm2, ymm10                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [rbx + 172]              // a_1
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm3, ymm3, ymm12                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm12                               // acc_1_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm4, ymm4, ymm10                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm10                               // acc_1_1
   vpbroadcastd ymm10, dword ptr [rbx + 180]              // a_2
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm5, ymm5, ymm12                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm12                               // acc_2_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_2_1
   vpbroadcastd ymm10, dword ptr [rbx + 188]              // a_3
   vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_3_0
+  vpaddd ymm4, ymm4, ymm9                                // acc_3_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_3_1
   prefetcht0 byte ptr [r12 + 384]                        // ahead
@@ -474,40 +474,40 @@ L(k):
   vpmaddwd ymm14, ymm10, ymm13                           // product
   vpaddd ymm1, ymm1, ymm14                               // acc_0_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm13                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm13                               // acc_0_1
   vpbroadcastd ymm13, dword ptr [rbx + 200]              // a_1
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm14                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm14                               // acc_1_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm4, ymm4, ymm13                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm13                               // acc_1_1
   vpbroadcastd ymm13, dword ptr [rbx + 208]              // a_2
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm14                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm14                               // acc_2_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm13                               // acc_2_1
   vpbroadcastd ymm13, dword ptr [rbx + 216]              // a_3
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_3_0
+  vpaddd ymm4, ymm4, ymm10                               // acc_3_0
   vpmaddwd ymm10, ymm12, ymm13                           // product
   vpaddd ymm8, ymm8, ymm10                               // acc_3_1
   vpbroadcastd ymm10, dword ptr [rbx + 196]              // a_0
   vpmaddwd ymm12, ymm9, ymm10                            // product
   vpaddd ymm1, ymm1, ymm12                               // acc_0_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm2, ymm2, ymm10                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [rbx + 204]              // a_1
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm3, ymm3, ymm12                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm12                               // acc_1_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm4, ymm4, ymm10                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm10                               // acc_1_1
   vpbroadcastd ymm10, dword ptr [rbx + 212]              // a_2
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm5, ymm5, ymm12                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm12                               // acc_2_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_2_1
   vpbroadcastd ymm10, dword ptr [rbx + 220]              // a_3
   vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_3_0
+  vpaddd ymm4, ymm4, ymm9                                // acc_3_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_3_1
   prefetcht0 byte ptr [r12 + 448]                        // ahead
@@ -521,40 +521,40 @@ L(k):
   vpmaddwd ymm14, ymm10, ymm13                           // product
   vpaddd ymm1, ymm1, ymm14                               // acc_0_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm13                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm13                               // acc_0_1
   vpbroadcastd ymm13, dword ptr [rbx + 232]              // a_1
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm14                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm14                               // acc_1_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm4, ymm4, ymm13                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm13                               // acc_1_1
   vpbroadcastd ymm13, dword ptr [rbx + 240]              // a_2
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm14                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm14                               // acc_2_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm13                               // acc_2_1
   vpbroadcastd ymm13, dword ptr [rbx + 248]              // a_3
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_3_0
+  vpaddd ymm4, ymm4, ymm10                               // acc_3_0
   vpmaddwd ymm10, ymm12, ymm13                           // product
   vpaddd ymm8, ymm8, ymm10                               // acc_3_1
   vpbroadcastd ymm10, dword ptr [rbx + 228]              // a_0
   vpmaddwd ymm12, ymm9, ymm10                            // product
   vpaddd ymm1, ymm1, ymm12                               // acc_0_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm2, ymm2, ymm10                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [rbx + 236]              // a_1
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm3, ymm3, ymm12                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm12                               // acc_1_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm4, ymm4, ymm10                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm10                               // acc_1_1
   vpbroadcastd ymm10, dword ptr [rbx + 244]              // a_2
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm5, ymm5, ymm12                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm12                               // acc_2_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_2_1
   vpbroadcastd ymm10, dword ptr [rbx + 252]              // a_3
   vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_3_0
+  vpaddd ymm4, ymm4, ymm9                                // acc_3_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_3_1
   lea rbx, [rbx + 256]
@@ -615,50 +615,28 @@ L(k_done):
   cmovz r12, r9
   vmovdqu ymm13, ymmword ptr [r12 + 0]                   // bias
   vmovdqu ymm14, ymmword ptr [r12 + 32]                  // bias
-  vpaddd ymm7, ymm7, ymm13                               // sum
-  vcvtdq2ps ymm7, ymm7                                   // real
-  vmulps ymm7, ymm7, ymm0                                // out
-  vmaxps ymm7, ymm7, ymm10                               // out
-  vminps ymm7, ymm7, ymm11                               // out
-  vcvtps2dq ymm7, ymm7                                   // whole
-  vpaddd ymm7, ymm7, ymm12                               // code
-  vpackssdw ymm7, ymm7, ymm7                             // out_3_0
-  vpermq ymm7, ymm7, 8
-  vpacksswb xmm7, xmm7, xmm7
-  vmovq qword ptr [r11 + 0], xmm7                        // out_3_0
-  vpaddd ymm7, ymm8, ymm14                               // sum
-  vcvtdq2ps ymm7, ymm7                                   // real
-  vmulps ymm7, ymm7, ymm9                                // out
-  vmaxps ymm7, ymm7, ymm10                               // out
-  vminps ymm7, ymm7, ymm11                               // out
-  vcvtps2dq ymm7, ymm7                                   // whole
-  vpaddd ymm7, ymm7, ymm12                               // code
-  vpackssdw ymm7, ymm7, ymm7                             // out_3_1
-  vpermq ymm7, ymm7, 8
-  vpacksswb xmm7, xmm7, xmm7
-  vmovq qword ptr [r11 + 8], xmm7                        // out_3_1
-  vpaddd ymm5, ymm5, ymm13                               // sum
-  vcvtdq2ps ymm5, ymm5                                   // real
-  vmulps ymm5, ymm5, ymm0                                // out
-  vmaxps ymm5, ymm5, ymm10                               // out
-  vminps ymm5, ymm5, ymm11                               // out
-  vcvtps2dq ymm5, ymm5                                   // whole
-  vpaddd ymm5, ymm5, ymm12                               // code
-  vpackssdw ymm5, ymm5, ymm5                             // out_2_0
-  vpermq ymm5, ymm5, 8
-  vpacksswb xmm5, xmm5, xmm5
-  vmovq qword ptr [rbp + 0], xmm5                        // out_2_0
-  vpaddd ymm5, ymm6, ymm14                               // sum
-  vcvtdq2ps ymm5, ymm5                                   // real
-  vmulps ymm5, ymm5, ymm9                                // out
-  vmaxps ymm5, ymm5, ymm10                               // out
-  vminps ymm5, ymm5, ymm11                               // out
-  vcvtps2dq ymm5, ymm5                                   // whole
-  vpaddd ymm5, ymm5, ymm12                               // code
-  vpackssdw ymm5, ymm5, ymm5                             // out_2_1
-  vpermq ymm5, ymm5, 8
-  vpacksswb xmm5, xmm5, xmm5
-  vmovq qword ptr [rbp + 8], xmm5                        // out_2_1
+  vpaddd ymm4, ymm4, ymm13                               // sum
+  vcvtdq2ps ymm4, ymm4                                   // real
+  vmulps ymm4, ymm4, ymm0                                // out
+  vmaxps ymm4, ymm4, ymm10                               // out
+  vminps ymm4, ymm4, ymm11                               // out
+  vcvtps2dq ymm4, ymm4                                   // whole
+  vpaddd ymm4, ymm4, ymm12                               // code
+  vpackssdw ymm4, ymm4, ymm4                             // out_3_0
+  vpermq ymm4, ymm4, 8
+  vpacksswb xmm4, xmm4, xmm4
+  vmovq qword ptr [r11 + 0], xmm4                        // out_3_0
+  vpaddd ymm4, ymm8, ymm14                               // sum
+  vcvtdq2ps ymm4, ymm4                                   // real
+  vmulps ymm4, ymm4, ymm9                                // out
+  vmaxps ymm4, ymm4, ymm10                               // out
+  vminps ymm4, ymm4, ymm11                               // out
+  vcvtps2dq ymm4, ymm4                                   // whole
+  vpaddd ymm4, ymm4, ymm12                               // code
+  vpackssdw ymm4, ymm4, ymm4                             // out_3_1
+  vpermq ymm4, ymm4, 8
+  vpacksswb xmm4, xmm4, xmm4
+  vmovq qword ptr [r11 + 8], xmm4                        // out_3_1
   vpaddd ymm3, ymm3, ymm13                               // sum
   vcvtdq2ps ymm3, ymm3                                   // real
   vmulps ymm3, ymm3, ymm0                                // out
@@ -666,21 +644,43 @@ L(k_done):
   vminps ymm3, ymm3, ymm11                               // out
   vcvtps2dq ymm3, ymm3                                   // whole
   vpaddd ymm3, ymm3, ymm12                               // code
-  vpackssdw ymm3, ymm3, ymm3                             // out_1_0
+  vpackssdw ymm3, ymm3, ymm3                             // out_2_0
   vpermq ymm3, ymm3, 8
   vpacksswb xmm3, xmm3, xmm3
-  vmovq qword ptr [rbx + 0], xmm3                        // out_1_0
-  vpaddd ymm3, ymm4, ymm14                               // sum
+  vmovq qword ptr [rbp + 0], xmm3                        // out_2_0
+  vpaddd ymm3, ymm7, ymm14                               // sum
   vcvtdq2ps ymm3, ymm3                                   // real
   vmulps ymm3, ymm3, ymm9                                // out
   vmaxps ymm3, ymm3, ymm10                               // out
   vminps ymm3, ymm3, ymm11                               // out
   vcvtps2dq ymm3, ymm3                                   // whole
   vpaddd ymm3, ymm3, ymm12                               // code
-  vpackssdw ymm3, ymm3, ymm3                             // out_1_1
+  vpackssdw ymm3, ymm3, ymm3                             // out_2_1
   vpermq ymm3, ymm3, 8
   vpacksswb xmm3, xmm3, xmm3
-  vmovq qword ptr [rbx + 8], xmm3                        // out_1_1
+  vmovq qword ptr [rbp + 8], xmm3                        // out_2_1
+  vpaddd ymm2, ymm2, ymm13                               // sum
+  vcvtdq2ps ymm2, ymm2                                   // real
+  vmulps ymm2, ymm2, ymm0                                // out
+  vmaxps ymm2, ymm2, ymm10                               // out
+  vminps ymm2, ymm2, ymm11                               // out
+  vcvtps2dq ymm2, ymm2                                   // whole
+  vpaddd ymm2, ymm2, ymm12                               // code
+  vpackssdw ymm2, ymm2, ymm2                             // out_1_0
+  vpermq ymm2, ymm2, 8
+  vpacksswb xmm2, xmm2, xmm2
+  vmovq qword ptr [rbx + 0], xmm2                        // out_1_0
+  vpaddd ymm2, ymm6, ymm14                               // sum
+  vcvtdq2ps ymm2, ymm2                                   // real
+  vmulps ymm2, ymm2, ymm9                                // out
+  vmaxps ymm2, ymm2, ymm10                               // out
+  vminps ymm2, ymm2, ymm11                               // out
+  vcvtps2dq ymm2, ymm2                                   // whole
+  vpaddd ymm2, ymm2, ymm12                               // code
+  vpackssdw ymm2, ymm2, ymm2                             // out_1_1
+  vpermq ymm2, ymm2, 8
+  vpacksswb xmm2, xmm2, xmm2
+  vmovq qword ptr [rbx + 8], xmm2                        // out_1_1
   vpaddd ymm1, ymm1, ymm13                               // sum
   vcvtdq2ps ymm1, ymm1                                   // real
   vmulps ymm0, ymm1, ymm0                                // out
@@ -692,7 +692,7 @@ L(k_done):
   vpermq ymm0, ymm0, 8
   vpacksswb xmm0, xmm0, xmm0
   vmovq qword ptr [r8 + 0], xmm0                         // out_0_0
-  vpaddd ymm0, ymm2, ymm14                               // sum
+  vpaddd ymm0, ymm5, ymm14                               // sum
   vcvtdq2ps ymm0, ymm0                                   // real
   vmulps ymm0, ymm0, ymm9                                // out
   vmaxps ymm0, ymm0, ymm10                               // out
@@ -847,16 +847,16 @@ L(if_else):
   lea r9, [r9 + r10]
   vpbroadcastd ymm15, dword ptr [r9 + 0]                 // one
   vpblendd ymm14, ymm14, ymm15, 128                      // bias
-  vpaddd ymm7, ymm7, ymm13                               // sum
-  vcvtdq2ps ymm7, ymm7                                   // real
-  vmulps ymm7, ymm7, ymm0                                // out
-  vmaxps ymm7, ymm7, ymm10                               // out
-  vminps ymm7, ymm7, ymm11                               // out
-  vcvtps2dq ymm7, ymm7                                   // whole
-  vpaddd ymm7, ymm7, ymm12                               // code
-  vpackssdw ymm7, ymm7, ymm7                             // out_3_0
-  vpermq ymm7, ymm7, 8
-  vpacksswb xmm7, xmm7, xmm7
+  vpaddd ymm4, ymm4, ymm13                               // sum
+  vcvtdq2ps ymm4, ymm4                                   // real
+  vmulps ymm4, ymm4, ymm0                                // out
+  vmaxps ymm4, ymm4, ymm10                               // out
+  vminps ymm4, ymm4, ymm11                               // out
+  vcvtps2dq ymm4, ymm4                                   // whole
+  vpaddd ymm4, ymm4, ymm12                               // code
+  vpackssdw ymm4, ymm4, ymm4                             // out_3_0
+  vpermq ymm4, ymm4, 8
+  vpacksswb xmm4, xmm4, xmm4
   vpaddd ymm8, ymm8, ymm14                               // sum
   vcvtdq2ps ymm8, ymm8                                   // real
   vmulps ymm8, ymm8, ymm9                                // out
@@ -867,26 +867,6 @@ L(if_else):
   vpackssdw ymm8, ymm8, ymm8                             // out_3_1
   vpermq ymm8, ymm8, 8
   vpacksswb xmm8, xmm8, xmm8
-  vpaddd ymm5, ymm5, ymm13                               // sum
-  vcvtdq2ps ymm5, ymm5                                   // real
-  vmulps ymm5, ymm5, ymm0                                // out
-  vmaxps ymm5, ymm5, ymm10                               // out
-  vminps ymm5, ymm5, ymm11                               // out
-  vcvtps2dq ymm5, ymm5                                   // whole
-  vpaddd ymm5, ymm5, ymm12                               // code
-  vpackssdw ymm5, ymm5, ymm5                             // out_2_0
-  vpermq ymm5, ymm5, 8
-  vpacksswb xmm5, xmm5, xmm5
-  vpaddd ymm6, ymm6, ymm14                               // sum
-  vcvtdq2ps ymm6, ymm6                                   // real
-  vmulps ymm6, ymm6, ymm9                                // out
-  vmaxps ymm6, ymm6, ymm10                               // out
-  vminps ymm6, ymm6, ymm11                               // out
-  vcvtps2dq ymm6, ymm6                                   // whole
-  vpaddd ymm6, ymm6, ymm12                               // code
-  vpackssdw ymm6, ymm6, ymm6                             // out_2_1
-  vpermq ymm6, ymm6, 8
-  vpacksswb xmm6, xmm6, xmm6
   vpaddd ymm3, ymm3, ymm13                               // sum
   vcvtdq2ps ymm3, ymm3                                   // real
   vmulps ymm3, ymm3, ymm0                                // out
@@ -894,19 +874,39 @@ L(if_else):
   vminps ymm3, ymm3, ymm11                               // out
   vcvtps2dq ymm3, ymm3                                   // whole
   vpaddd ymm3, ymm3, ymm12                               // code
-  vpackssdw ymm3, ymm3, ymm3                             // out_1_0
+  vpackssdw ymm3, ymm3, ymm3                             // out_2_0
   vpermq ymm3, ymm3, 8
   vpacksswb xmm3, xmm3, xmm3
-  vpaddd ymm4, ymm4, ymm14                               // sum
-  vcvtdq2ps ymm4, ymm4                                   // real
-  vmulps ymm4, ymm4, ymm9                                // out
-  vmaxps ymm4, ymm4, ymm10                               // out
-  vminps ymm4, ymm4, ymm11                               // out
-  vcvtps2dq ymm4, ymm4                                   // whole
-  vpaddd ymm4, ymm4, ymm12                               // code
-  vpackssdw ymm4, ymm4, ymm4                             // out_1_1
-  vpermq ymm4, ymm4, 8
-  vpacksswb xmm4, xmm4, xmm4
+  vpaddd ymm7, ymm7, ymm14                               // sum
+  vcvtdq2ps ymm7, ymm7                                   // real
+  vmulps ymm7, ymm7, ymm9                                // out
+  vmaxps ymm7, ymm7, ymm10                               // out
+  vminps ymm7, ymm7, ymm11                               // out
+  vcvtps2dq ymm7, ymm7                                   // whole
+  vpaddd ymm7, ymm7, ymm12                               // code
+  vpackssdw ymm7, ymm7, ymm7                             // out_2_1
+  vpermq ymm7, ymm7, 8
+  vpacksswb xmm7, xmm7, xmm7
+  vpaddd ymm2, ymm2, ymm13                               // sum
+  vcvtdq2ps ymm2, ymm2                                   // real
+  vmulps ymm2, ymm2, ymm0                                // out
+  vmaxps ymm2, ymm2, ymm10                               // out
+  vminps ymm2, ymm2, ymm11                               // out
+  vcvtps2dq ymm2, ymm2                                   // whole
+  vpaddd ymm2, ymm2, ymm12                               // code
+  vpackssdw ymm2, ymm2, ymm2                             // out_1_0
+  vpermq ymm2, ymm2, 8
+  vpacksswb xmm2, xmm2, xmm2
+  vpaddd ymm6, ymm6, ymm14                               // sum
+  vcvtdq2ps ymm6, ymm6                                   // real
+  vmulps ymm6, ymm6, ymm9                                // out
+  vmaxps ymm6, ymm6, ymm10                               // out
+  vminps ymm6, ymm6, ymm11                               // out
+  vcvtps2dq ymm6, ymm6                                   // whole
+  vpaddd ymm6, ymm6, ymm12                               // code
+  vpackssdw ymm6, ymm6, ymm6                             // out_1_1
+  vpermq ymm6, ymm6, 8
+  vpacksswb xmm6, xmm6, xmm6
   vpaddd ymm1, ymm1, ymm13                               // sum
   vcvtdq2ps ymm1, ymm1                                   // real
   vmulps ymm0, ymm1, ymm0                                // out
@@ -917,7 +917,7 @@ L(if_else):
   vpackssdw ymm0, ymm0, ymm0                             // out_0_0
   vpermq ymm0, ymm0, 8
   vpacksswb xmm0, xmm0, xmm0
-  vpaddd ymm1, ymm2, ymm14                               // sum
+  vpaddd ymm1, ymm5, ymm14                               // sum
   vcvtdq2ps ymm1, ymm1                                   // real
   vmulps ymm1, ymm1, ymm9                                // out
   vmaxps ymm1, ymm1, ymm10                               // out
@@ -930,20 +930,20 @@ L(if_else):
   mov r9, 1
   cmp rsi, r9                                            // unless n_left at_least 
   jb L(if_2_done)
-  vpextrb byte ptr [r11 + 0], xmm7, 0                    // out_3_0
-  vpextrb byte ptr [rbp + 0], xmm5, 0                    // out_2_0
-  vpextrb byte ptr [rbx + 0], xmm3, 0                    // out_1_0
+  vpextrb byte ptr [r11 + 0], xmm4, 0                    // out_3_0
+  vpextrb byte ptr [rbp + 0], xmm3, 0                    // out_2_0
+  vpextrb byte ptr [rbx + 0], xmm2, 0                    // out_1_0
   vpextrb byte ptr [r8 + 0], xmm0, 0                     // out_0_0
 L(if_2_done):
   mov r9, 2
   cmp rsi, r9                                            // unless n_left at_least 
   jb L(if_3_done)
   lea r9, [r11 + 1]
-  vpextrb byte ptr [r9 + 0], xmm7, 1                     // out_3_0
+  vpextrb byte ptr [r9 + 0], xmm4, 1                     // out_3_0
   lea r9, [rbp + 1]
-  vpextrb byte ptr [r9 + 0], xmm5, 1                     // out_2_0
+  vpextrb byte ptr [r9 + 0], xmm3, 1                     // out_2_0
   lea r9, [rbx + 1]
-  vpextrb byte ptr [r9 + 0], xmm3, 1                     // out_1_0
+  vpextrb byte ptr [r9 + 0], xmm2, 1                     // out_1_0
   lea r9, [r8 + 1]
   vpextrb byte ptr [r9 + 0], xmm0, 1                     // out_0_0
 L(if_3_done):
@@ -951,11 +951,11 @@ L(if_3_done):
   cmp rsi, r9                                            // unless n_left at_least 
   jb L(if_4_done)
   lea r9, [r11 + 2]
-  vpextrb byte ptr [r9 + 0], xmm7, 2                     // out_3_0
+  vpextrb byte ptr [r9 + 0], xmm4, 2                     // out_3_0
   lea r9, [rbp + 2]
-  vpextrb byte ptr [r9 + 0], xmm5, 2                     // out_2_0
+  vpextrb byte ptr [r9 + 0], xmm3, 2                     // out_2_0
   lea r9, [rbx + 2]
-  vpextrb byte ptr [r9 + 0], xmm3, 2                     // out_1_0
+  vpextrb byte ptr [r9 + 0], xmm2, 2                     // out_1_0
   lea r9, [r8 + 2]
   vpextrb byte ptr [r9 + 0], xmm0, 2                     // out_0_0
 L(if_4_done):
@@ -963,11 +963,11 @@ L(if_4_done):
   cmp rsi, r9                                            // unless n_left at_least 
   jb L(if_5_done)
   lea r9, [r11 + 3]
-  vpextrb byte ptr [r9 + 0], xmm7, 3                     // out_3_0
+  vpextrb byte ptr [r9 + 0], xmm4, 3                     // out_3_0
   lea r9, [rbp + 3]
-  vpextrb byte ptr [r9 + 0], xmm5, 3                     // out_2_0
+  vpextrb byte ptr [r9 + 0], xmm3, 3                     // out_2_0
   lea r9, [rbx + 3]
-  vpextrb byte ptr [r9 + 0], xmm3, 3                     // out_1_0
+  vpextrb byte ptr [r9 + 0], xmm2, 3                     // out_1_0
   lea r9, [r8 + 3]
   vpextrb byte ptr [r9 + 0], xmm0, 3                     // out_0_0
 L(if_5_done):
@@ -975,11 +975,11 @@ L(if_5_done):
   cmp rsi, r9                                            // unless n_left at_least 
   jb L(if_6_done)
   lea r9, [r11 + 4]
-  vpextrb byte ptr [r9 + 0], xmm7, 4                     // out_3_0
+  vpextrb byte ptr [r9 + 0], xmm4, 4                     // out_3_0
   lea r9, [rbp + 4]
-  vpextrb byte ptr [r9 + 0], xmm5, 4                     // out_2_0
+  vpextrb byte ptr [r9 + 0], xmm3, 4                     // out_2_0
   lea r9, [rbx + 4]
-  vpextrb byte ptr [r9 + 0], xmm3, 4                     // out_1_0
+  vpextrb byte ptr [r9 + 0], xmm2, 4                     // out_1_0
   lea r9, [r8 + 4]
   vpextrb byte ptr [r9 + 0], xmm0, 4                     // out_0_0
 L(if_6_done):
@@ -987,11 +987,11 @@ L(if_6_done):
   cmp rsi, r9                                            // unless n_left at_least 
   jb L(if_7_done)
   lea r9, [r11 + 5]
-  vpextrb byte ptr [r9 + 0], xmm7, 5                     // out_3_0
+  vpextrb byte ptr [r9 + 0], xmm4, 5                     // out_3_0
   lea r9, [rbp + 5]
-  vpextrb byte ptr [r9 + 0], xmm5, 5                     // out_2_0
+  vpextrb byte ptr [r9 + 0], xmm3, 5                     // out_2_0
   lea r9, [rbx + 5]
-  vpextrb byte ptr [r9 + 0], xmm3, 5                     // out_1_0
+  vpextrb byte ptr [r9 + 0], xmm2, 5                     // out_1_0
   lea r9, [r8 + 5]
   vpextrb byte ptr [r9 + 0], xmm0, 5                     // out_0_0
 L(if_7_done):
@@ -999,11 +999,11 @@ L(if_7_done):
   cmp rsi, r9                                            // unless n_left at_least 
   jb L(if_8_done)
   lea r9, [r11 + 6]
-  vpextrb byte ptr [r9 + 0], xmm7, 6                     // out_3_0
+  vpextrb byte ptr [r9 + 0], xmm4, 6                     // out_3_0
   lea r9, [rbp + 6]
-  vpextrb byte ptr [r9 + 0], xmm5, 6                     // out_2_0
+  vpextrb byte ptr [r9 + 0], xmm3, 6                     // out_2_0
   lea r9, [rbx + 6]
-  vpextrb byte ptr [r9 + 0], xmm3, 6                     // out_1_0
+  vpextrb byte ptr [r9 + 0], xmm2, 6                     // out_1_0
   lea r9, [r8 + 6]
   vpextrb byte ptr [r9 + 0], xmm0, 6                     // out_0_0
 L(if_8_done):
@@ -1011,11 +1011,11 @@ L(if_8_done):
   cmp rsi, r9                                            // unless n_left at_least 
   jb L(if_9_done)
   lea r9, [r11 + 7]
-  vpextrb byte ptr [r9 + 0], xmm7, 7                     // out_3_0
+  vpextrb byte ptr [r9 + 0], xmm4, 7                     // out_3_0
   lea r9, [rbp + 7]
-  vpextrb byte ptr [r9 + 0], xmm5, 7                     // out_2_0
+  vpextrb byte ptr [r9 + 0], xmm3, 7                     // out_2_0
   lea r9, [rbx + 7]
-  vpextrb byte ptr [r9 + 0], xmm3, 7                     // out_1_0
+  vpextrb byte ptr [r9 + 0], xmm2, 7                     // out_1_0
   lea r9, [r8 + 7]
   vpextrb byte ptr [r9 + 0], xmm0, 7                     // out_0_0
 L(if_9_done):
@@ -1025,9 +1025,9 @@ L(if_9_done):
   lea r9, [r11 + 8]
   vpextrb byte ptr [r9 + 0], xmm8, 0                     // out_3_1
   lea r9, [rbp + 8]
-  vpextrb byte ptr [r9 + 0], xmm6, 0                     // out_2_1
+  vpextrb byte ptr [r9 + 0], xmm7, 0                     // out_2_1
   lea r9, [rbx + 8]
-  vpextrb byte ptr [r9 + 0], xmm4, 0                     // out_1_1
+  vpextrb byte ptr [r9 + 0], xmm6, 0                     // out_1_1
   lea r9, [r8 + 8]
   vpextrb byte ptr [r9 + 0], xmm1, 0                     // out_0_1
 L(if_10_done):
@@ -1037,9 +1037,9 @@ L(if_10_done):
   lea r9, [r11 + 9]
   vpextrb byte ptr [r9 + 0], xmm8, 1                     // out_3_1
   lea r9, [rbp + 9]
-  vpextrb byte ptr [r9 + 0], xmm6, 1                     // out_2_1
+  vpextrb byte ptr [r9 + 0], xmm7, 1                     // out_2_1
   lea r9, [rbx + 9]
-  vpextrb byte ptr [r9 + 0], xmm4, 1                     // out_1_1
+  vpextrb byte ptr [r9 + 0], xmm6, 1                     // out_1_1
   lea r9, [r8 + 9]
   vpextrb byte ptr [r9 + 0], xmm1, 1                     // out_0_1
 L(if_11_done):
@@ -1049,9 +1049,9 @@ L(if_11_done):
   lea r9, [r11 + 10]
   vpextrb byte ptr [r9 + 0], xmm8, 2                     // out_3_1
   lea r9, [rbp + 10]
-  vpextrb byte ptr [r9 + 0], xmm6, 2                     // out_2_1
+  vpextrb byte ptr [r9 + 0], xmm7, 2                     // out_2_1
   lea r9, [rbx + 10]
-  vpextrb byte ptr [r9 + 0], xmm4, 2                     // out_1_1
+  vpextrb byte ptr [r9 + 0], xmm6, 2                     // out_1_1
   lea r9, [r8 + 10]
   vpextrb byte ptr [r9 + 0], xmm1, 2                     // out_0_1
 L(if_12_done):
@@ -1061,9 +1061,9 @@ L(if_12_done):
   lea r9, [r11 + 11]
   vpextrb byte ptr [r9 + 0], xmm8, 3                     // out_3_1
   lea r9, [rbp + 11]
-  vpextrb byte ptr [r9 + 0], xmm6, 3                     // out_2_1
+  vpextrb byte ptr [r9 + 0], xmm7, 3                     // out_2_1
   lea r9, [rbx + 11]
-  vpextrb byte ptr [r9 + 0], xmm4, 3                     // out_1_1
+  vpextrb byte ptr [r9 + 0], xmm6, 3                     // out_1_1
   lea r9, [r8 + 11]
   vpextrb byte ptr [r9 + 0], xmm1, 3                     // out_0_1
 L(if_13_done):
@@ -1073,9 +1073,9 @@ L(if_13_done):
   lea r9, [r11 + 12]
   vpextrb byte ptr [r9 + 0], xmm8, 4                     // out_3_1
   lea r9, [rbp + 12]
-  vpextrb byte ptr [r9 + 0], xmm6, 4                     // out_2_1
+  vpextrb byte ptr [r9 + 0], xmm7, 4                     // out_2_1
   lea r9, [rbx + 12]
-  vpextrb byte ptr [r9 + 0], xmm4, 4                     // out_1_1
+  vpextrb byte ptr [r9 + 0], xmm6, 4                     // out_1_1
   lea r9, [r8 + 12]
   vpextrb byte ptr [r9 + 0], xmm1, 4                     // out_0_1
 L(if_14_done):
@@ -1085,9 +1085,9 @@ L(if_14_done):
   lea r9, [r11 + 13]
   vpextrb byte ptr [r9 + 0], xmm8, 5                     // out_3_1
   lea r9, [rbp + 13]
-  vpextrb byte ptr [r9 + 0], xmm6, 5                     // out_2_1
+  vpextrb byte ptr [r9 + 0], xmm7, 5                     // out_2_1
   lea r9, [rbx + 13]
-  vpextrb byte ptr [r9 + 0], xmm4, 5                     // out_1_1
+  vpextrb byte ptr [r9 + 0], xmm6, 5                     // out_1_1
   lea r9, [r8 + 13]
   vpextrb byte ptr [r9 + 0], xmm1, 5                     // out_0_1
 L(if_15_done):
@@ -1097,9 +1097,9 @@ L(if_15_done):
   lea r9, [r11 + 14]
   vpextrb byte ptr [r9 + 0], xmm8, 6                     // out_3_1
   lea r9, [rbp + 14]
-  vpextrb byte ptr [r9 + 0], xmm6, 6                     // out_2_1
+  vpextrb byte ptr [r9 + 0], xmm7, 6                     // out_2_1
   lea r9, [rbx + 14]
-  vpextrb byte ptr [r9 + 0], xmm4, 6                     // out_1_1
+  vpextrb byte ptr [r9 + 0], xmm6, 6                     // out_1_1
   lea r9, [r8 + 14]
   vpextrb byte ptr [r9 + 0], xmm1, 6                     // out_0_1
 L(if_16_done):

@@ -14,7 +14,7 @@
 // Registers in loop k:
 //  rax n_left  rcx column_bytes  rdx rhs_panel  rsi n_left  rdi args  r8 m_left  r9 dst_tile
 //  r10 lhs_panel  r11 m_left  rbx k_padded  rbp k_left  r12 rhs_prefetch  r13 lhs_panel
-//  r14 rhs_panel  r15 ahead  ymm0 even_bytes  ymm1 acc_0_0  ymm2 acc_0_1  ymm3 raw_0 ...
+//  r14 rhs_panel  r15 ahead  ymm0 even_bytes  ymm1 acc_0 ...  ymm2 acc_0 ...  ymm3 raw_0 ...
 //  ymm4 even_0 ...  ymm5 raw_1 ...  ymm6 even_1  ymm7 a_0
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
@@ -112,13 +112,13 @@ L(m):
   mov r12, 16711935
   vmovd xmm0, r12d                                       // even_bytes
   vpbroadcastd ymm0, xmm0
-  vpbroadcastd ymm1, dword ptr [rbp + 0]                 // acc_0_0
-  vpbroadcastd ymm2, dword ptr [rbp + 0]                 // acc_0_1
+  vpbroadcastd ymm1, dword ptr [rbp + 0]                 // acc_0
   mov rbp, rbx                                           // k_padded
   shr rbp, 5                                             // k_steps
   mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
   mov r13, r10                                           // lhs_panel
   mov r14, rdx                                           // rhs_panel
+  vmovdqa ymm2, ymm1                                     // acc_0
   test rbp, rbp
   jz L(k_done)
   .balign 64

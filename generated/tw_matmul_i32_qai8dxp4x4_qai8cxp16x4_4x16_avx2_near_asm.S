@@ -14,9 +14,9 @@
 // Registers in loop k:
 //  rax n_left  rcx column_bytes  rdx m_left  rsi n_left  rdi args  r8 dst_tile  r9 k_padded
 //  r10 k_left  r11 rhs_prefetch  rbx lhs_panel  rbp rhs_panel  r12 ahead  ymm0 even_bytes
-//  ymm1 acc_0_0  ymm2 acc_0_1  ymm3 acc_1_0  ymm4 acc_1_1  ymm5 acc_2_0  ymm6 acc_2_1  ymm7 acc_3_0
-//  ymm8 acc_3_1  ymm9 raw_0 ...  ymm10 even_0 ...  ymm11 raw_1 ...  ymm12 even_1 ...  ymm13 a_0 ...
-//  ymm14 product
+//  ymm1 acc_0 ...  ymm2 acc_1 ...  ymm3 acc_2 ...  ymm4 acc_3 ...  ymm5 acc_0 ...  ymm6 acc_1 ...
+//  ymm7 acc_2 ...  ymm8 acc_3 ...  ymm9 raw_0 ...  ymm10 even_0 ...  ymm11 raw_1 ...
+//  ymm12 even_1 ...  ymm13 a_0 ...  ymm14 product
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -159,19 +159,19 @@ L(m):
   mov r11, 16711935
   vmovd xmm0, r11d                                       // even_bytes
   vpbroadcastd ymm0, xmm0
-  vpbroadcastd ymm1, dword ptr [r10 + 0]                 // acc_0_0
-  vpbroadcastd ymm2, dword ptr [r10 + 0]                 // acc_0_1
-  vpbroadcastd ymm3, dword ptr [r10 + 4]                 // acc_1_0
-  vpbroadcastd ymm4, dword ptr [r10 + 4]                 // acc_1_1
-  vpbroadcastd ymm5, dword ptr [r10 + 8]                 // acc_2_0
-  vpbroadcastd ymm6, dword ptr [r10 + 8]                 // acc_2_1
-  vpbroadcastd ymm7, dword ptr [r10 + 12]                // acc_3_0
-  vpbroadcastd ymm8, dword ptr [r10 + 12]                // acc_3_1
+  vpbroadcastd ymm1, dword ptr [r10 + 0]                 // acc_0
+  vpbroadcastd ymm2, dword ptr [r10 + 4]                 // acc_1
+  vpbroadcastd ymm3, dword ptr [r10 + 8]                 // acc_2
+  vpbroadcastd ymm4, dword ptr [r10 + 12]                // acc_3
   mov r10, r9                                            // k_padded
   shr r10, 5                                             // k_steps
   mov r11, qword ptr [rdi + 8*19]                        // rhs_prefetch
   mov rbx, qword ptr [rsp + 0]                           // lhs_panel
   mov rbp, qword ptr [rsp + 8]                           // rhs_panel
+  vmovdqa ymm5, ymm1                                     // acc_0
+  vmovdqa ymm6, ymm2                                     // acc_1
+  vmovdqa ymm7, ymm3                                     // acc_2
+  vmovdqa ymm8, ymm4                                     // acc_3
   test r10, r10
   jz L(k_done)
   .balign 64
@@ -188,40 +188,40 @@ L(k):
   vpmaddwd ymm14, ymm10, ymm13                           // product
   vpaddd ymm1, ymm1, ymm14                               // acc_0_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm13                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm13                               // acc_0_1
   vpbroadcastd ymm13, dword ptr [rbx + 8]                // a_1
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm14                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm14                               // acc_1_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm4, ymm4, ymm13                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm13                               // acc_1_1
   vpbroadcastd ymm13, dword ptr [rbx + 16]               // a_2
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm14                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm14                               // acc_2_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm13                               // acc_2_1
   vpbroadcastd ymm13, dword ptr [rbx + 24]               // a_3
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_3_0
+  vpaddd ymm4, ymm4, ymm10                               // acc_3_0
   vpmaddwd ymm10, ymm12, ymm13                           // product
   vpaddd ymm8, ymm8, ymm10                               // acc_3_1
   vpbroadcastd ymm10, dword ptr [rbx + 4]                // a_0
   vpmaddwd ymm12, ymm9, ymm10                            // product
   vpaddd ymm1, ymm1, ymm12                               // acc_0_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm2, ymm2, ymm10                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [rbx + 12]               // a_1
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm3, ymm3, ymm12                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm12                               // acc_1_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm4, ymm4, ymm10                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm10                               // acc_1_1
   vpbroadcastd ymm10, dword ptr [rbx + 20]               // a_2
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm5, ymm5, ymm12                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm12                               // acc_2_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_2_1
   vpbroadcastd ymm10, dword ptr [rbx + 28]               // a_3
   vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_3_0
+  vpaddd ymm4, ymm4, ymm9                                // acc_3_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_3_1
   prefetcht0 byte ptr [r12 + 64]                         // ahead
@@ -235,40 +235,40 @@ L(k):
   vpmaddwd ymm14, ymm10, ymm13                           // product
   vpaddd ymm1, ymm1, ymm14                               // acc_0_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm13                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm13                               // acc_0_1
   vpbroadcastd ymm13, dword ptr [rbx + 40]               // a_1
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm14                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm14                               // acc_1_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm4, ymm4, ymm13                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm13                               // acc_1_1
   vpbroadcastd ymm13, dword ptr [rbx + 48]               // a_2
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm14                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm14                               // acc_2_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm13                               // acc_2_1
   vpbroadcastd ymm13, dword ptr [rbx + 56]               // a_3
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_3_0
+  vpaddd ymm4, ymm4, ymm10                               // acc_3_0
   vpmaddwd ymm10, ymm12, ymm13                           // product
   vpaddd ymm8, ymm8, ymm10                               // acc_3_1
   vpbroadcastd ymm10, dword ptr [rbx + 36]               // a_0
   vpmaddwd ymm12, ymm9, ymm10                            // product
   vpaddd ymm1, ymm1, ymm12                               // acc_0_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm2, ymm2, ymm10                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [rbx + 44]               // a_1
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm3, ymm3, ymm12                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm12                               // acc_1_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm4, ymm4, ymm10                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm10                               // acc_1_1
   vpbroadcastd ymm10, dword ptr [rbx + 52]               // a_2
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm5, ymm5, ymm12                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm12                               // acc_2_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_2_1
   vpbroadcastd ymm10, dword ptr [rbx + 60]               // a_3
   vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_3_0
+  vpaddd ymm4, ymm4, ymm9                                // acc_3_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_3_1
   prefetcht0 byte ptr [r12 + 128]                        // ahead
@@ -282,40 +282,40 @@ L(k):
   vpmaddwd ymm14, ymm10, ymm13                           // product
   vpaddd ymm1, ymm1, ymm14                               // acc_0_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm13                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm13                               // acc_0_1
   vpbroadcastd ymm13, dword ptr [rbx + 72]               // a_1
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm14                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm14                               // acc_1_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm4, ymm4, ymm13                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm13                               // acc_1_1
   vpbroadcastd ymm13, dword ptr [rbx + 80]               // a_2
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm14                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm14                               // acc_2_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm13                               // acc_2_1
   vpbroadcastd ymm13, dword ptr [rbx + 88]               // a_3
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_3_0
+  vpaddd ymm4, ymm4, ymm10                               // acc_3_0
   vpmaddwd ymm10, ymm12, ymm13                           // product
   vpaddd ymm8, ymm8, ymm10                               // acc_3_1
   vpbroadcastd ymm10, dword ptr [rbx + 68]               // a_0
   vpmaddwd ymm12, ymm9, ymm10                            // product
   vpaddd ymm1, ymm1, ymm12                               // acc_0_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm2, ymm2, ymm10                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [rbx + 76]               // a_1
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm3, ymm3, ymm12                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm12                               // acc_1_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm4, ymm4, ymm10                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm10                               // acc_1_1
   vpbroadcastd ymm10, dword ptr [rbx + 84]               // a_2
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm5, ymm5, ymm12                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm12                               // acc_2_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_2_1
   vpbroadcastd ymm10, dword ptr [rbx + 92]               // a_3
   vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_3_0
+  vpaddd ymm4, ymm4, ymm9                                // acc_3_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_3_1
   prefetcht0 byte ptr [r12 + 192]                        // ahead
@@ -329,40 +329,40 @@ L(k):
   vpmaddwd ymm14, ymm10, ymm13                           // product
   vpaddd ymm1, ymm1, ymm14                               // acc_0_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm13                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm13                               // acc_0_1
   vpbroadcastd ymm13, dword ptr [rbx + 104]              // a_1
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm14                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm14                               // acc_1_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm4, ymm4, ymm13                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm13                               // acc_1_1
   vpbroadcastd ymm13, dword ptr [rbx + 112]              // a_2
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm14                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm14                               // acc_2_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm13                               // acc_2_1
   vpbroadcastd ymm13, dword ptr [rbx + 120]              // a_3
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_3_0
+  vpaddd ymm4, ymm4, ymm10                               // acc_3_0
   vpmaddwd ymm10, ymm12, ymm13                           // product
   vpaddd ymm8, ymm8, ymm10                               // acc_3_1
   vpbroadcastd ymm10, dword ptr [rbx + 100]              // a_0
   vpmaddwd ymm12, ymm9, ymm10                            // product
   vpaddd ymm1, ymm1, ymm12                               // acc_0_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm2, ymm2, ymm10                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [rbx + 108]              // a_1
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm3, ymm3, ymm12                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm12                               // acc_1_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm4, ymm4, ymm10                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm10                               // acc_1_1
   vpbroadcastd ymm10, dword ptr [rbx + 116]              // a_2
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm5, ymm5, ymm12                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm12                               // acc_2_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_2_1
   vpbroadcastd ymm10, dword ptr [rbx + 124]              // a_3
   vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_3_0
+  vpaddd ymm4, ymm4, ymm9                                // acc_3_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_3_1
   prefetcht0 byte ptr [r12 + 256]                        // ahead
@@ -376,40 +376,40 @@ L(k):
   vpmaddwd ymm14, ymm10, ymm13                           // product
   vpaddd ymm1, ymm1, ymm14                               // acc_0_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm13                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm13                               // acc_0_1
   vpbroadcastd ymm13, dword ptr [rbx + 136]              // a_1
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm14                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm14                               // acc_1_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm4, ymm4, ymm13                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm13                               // acc_1_1
   vpbroadcastd ymm13, dword ptr [rbx + 144]              // a_2
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm14                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm14                               // acc_2_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm13                               // acc_2_1
   vpbroadcastd ymm13, dword ptr [rbx + 152]              // a_3
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_3_0
+  vpaddd ymm4, ymm4, ymm10                               // acc_3_0
   vpmaddwd ymm10, ymm12, ymm13                           // product
   vpaddd ymm8, ymm8, ymm10                               // acc_3_1
   vpbroadcastd ymm10, dword ptr [rbx + 132]              // a_0
   vpmaddwd ymm12, ymm9, ymm10                            // product
   vpaddd ymm1, ymm1, ymm12                               // acc_0_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm2, ymm2, ymm10                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [rbx + 140]              // a_1
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm3, ymm3, ymm12                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm12                               // acc_1_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm4, ymm4, ymm10                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm10                               // acc_1_1
   vpbroadcastd ymm10, dword ptr [rbx + 148]              // a_2
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm5, ymm5, ymm12                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm12                               // acc_2_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_2_1
   vpbroadcastd ymm10, dword ptr [rbx + 156]              // a_3
   vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_3_0
+  vpaddd ymm4, ymm4, ymm9                                // acc_3_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_3_1
   prefetcht0 byte ptr [r12 + 320]                        // ahead
@@ -423,40 +423,40 @@ L(k):
   vpmaddwd ymm14, ymm10, ymm13                           // product
   vpaddd ymm1, ymm1, ymm14                               // acc_0_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm13                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm13                               // acc_0_1
   vpbroadcastd ymm13, dword ptr [rbx + 168]              // a_1
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm14                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm14                               // acc_1_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm4, ymm4, ymm13                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm13                               // acc_1_1
   vpbroadcastd ymm13, dword ptr [rbx + 176]              // a_2
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm14                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm14                               // acc_2_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm13                               // acc_2_1
   vpbroadcastd ymm13, dword ptr [rbx + 184]              // a_3
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_3_0
+  vpaddd ymm4, ymm4, ymm10                               // acc_3_0
   vpmaddwd ymm10, ymm12, ymm13                           // product
   vpaddd ymm8, ymm8, ymm10                               // acc_3_1
   vpbroadcastd ymm10, dword ptr [rbx + 164]              // a_0
   vpmaddwd ymm12, ymm9, ymm10                            // product
   vpaddd ymm1, ymm1, ymm12                               // acc_0_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm2, ymm2, ymm10                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [rbx + 172]              // a_1
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm3, ymm3, ymm12                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm12                               // acc_1_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm4, ymm4, ymm10                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm10                               // acc_1_1
   vpbroadcastd ymm10, dword ptr [rbx + 180]              // a_2
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm5, ymm5, ymm12                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm12                               // acc_2_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_2_1
   vpbroadcastd ymm10, dword ptr [rbx + 188]              // a_3
   vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_3_0
+  vpaddd ymm4, ymm4, ymm9                                // acc_3_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_3_1
   prefetcht0 byte ptr [r12 + 384]                        // ahead
@@ -470,40 +470,40 @@ L(k):
   vpmaddwd ymm14, ymm10, ymm13                           // product
   vpaddd ymm1, ymm1, ymm14                               // acc_0_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm13                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm13                               // acc_0_1
   vpbroadcastd ymm13, dword ptr [rbx + 200]              // a_1
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm14                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm14                               // acc_1_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm4, ymm4, ymm13                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm13                               // acc_1_1
   vpbroadcastd ymm13, dword ptr [rbx + 208]              // a_2
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm14                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm14                               // acc_2_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm13                               // acc_2_1
   vpbroadcastd ymm13, dword ptr [rbx + 216]              // a_3
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_3_0
+  vpaddd ymm4, ymm4, ymm10                               // acc_3_0
   vpmaddwd ymm10, ymm12, ymm13                           // product
   vpaddd ymm8, ymm8, ymm10                               // acc_3_1
   vpbroadcastd ymm10, dword ptr [rbx + 196]              // a_0
   vpmaddwd ymm12, ymm9, ymm10                            // product
   vpaddd ymm1, ymm1, ymm12                               // acc_0_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm2, ymm2, ymm10                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [rbx + 204]              // a_1
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm3, ymm3, ymm12                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm12                               // acc_1_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm4, ymm4, ymm10                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm10                               // acc_1_1
   vpbroadcastd ymm10, dword ptr [rbx + 212]              // a_2
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm5, ymm5, ymm12                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm12                               // acc_2_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_2_1
   vpbroadcastd ymm10, dword ptr [rbx + 220]              // a_3
   vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_3_0
+  vpaddd ymm4, ymm4, ymm9                                // acc_3_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_3_1
   prefetcht0 byte ptr [r12 + 448]                        // ahead
@@ -517,40 +517,40 @@ L(k):
   vpmaddwd ymm14, ymm10, ymm13                           // product
   vpaddd ymm1, ymm1, ymm14                               // acc_0_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm13                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm13                               // acc_0_1
   vpbroadcastd ymm13, dword ptr [rbx + 232]              // a_1
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm14                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm14                               // acc_1_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm4, ymm4, ymm13                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm13                               // acc_1_1
   vpbroadcastd ymm13, dword ptr [rbx + 240]              // a_2
   vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm14                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm14                               // acc_2_0
   vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm13                               // acc_2_1
   vpbroadcastd ymm13, dword ptr [rbx + 248]              // a_3
   vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_3_0
+  vpaddd ymm4, ymm4, ymm10                               // acc_3_0
   vpmaddwd ymm10, ymm12, ymm13                           // product
   vpaddd ymm8, ymm8, ymm10                               // acc_3_1
   vpbroadcastd ymm10, dword ptr [rbx + 228]              // a_0
   vpmaddwd ymm12, ymm9, ymm10                            // product
   vpaddd ymm1, ymm1, ymm12                               // acc_0_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm2, ymm2, ymm10                               // acc_0_1
+  vpaddd ymm5, ymm5, ymm10                               // acc_0_1
   vpbroadcastd ymm10, dword ptr [rbx + 236]              // a_1
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm3, ymm3, ymm12                               // acc_1_0
+  vpaddd ymm2, ymm2, ymm12                               // acc_1_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm4, ymm4, ymm10                               // acc_1_1
+  vpaddd ymm6, ymm6, ymm10                               // acc_1_1
   vpbroadcastd ymm10, dword ptr [rbx + 244]              // a_2
   vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm5, ymm5, ymm12                               // acc_2_0
+  vpaddd ymm3, ymm3, ymm12                               // acc_2_0
   vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_2_1
+  vpaddd ymm7, ymm7, ymm10                               // acc_2_1
   vpbroadcastd ymm10, dword ptr [rbx + 252]              // a_3
   vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm7, ymm7, ymm9                                // acc_3_0
+  vpaddd ymm4, ymm4, ymm9                                // acc_3_0
   vpmaddwd ymm9, ymm11, ymm10                            // product
   vpaddd ymm8, ymm8, ymm9                                // acc_3_1
   lea rbx, [rbx + 256]
@@ -575,22 +575,22 @@ L(k_done):
   vpmulld ymm11, ymm0, ymm10                             // product
   vpaddd ymm1, ymm1, ymm11                               // sum
   vpmulld ymm10, ymm9, ymm10                             // product
-  vpaddd ymm2, ymm2, ymm10                               // sum
+  vpaddd ymm5, ymm5, ymm10                               // sum
   vpbroadcastd ymm10, dword ptr [r10 + 4]                // zero_1
+  vpmulld ymm11, ymm0, ymm10                             // product
+  vpaddd ymm2, ymm2, ymm11                               // sum
+  vpmulld ymm10, ymm9, ymm10                             // product
+  vpaddd ymm6, ymm6, ymm10                               // sum
+  vpbroadcastd ymm10, dword ptr [r10 + 8]                // zero_2
   vpmulld ymm11, ymm0, ymm10                             // product
   vpaddd ymm3, ymm3, ymm11                               // sum
   vpmulld ymm10, ymm9, ymm10                             // product
-  vpaddd ymm4, ymm4, ymm10                               // sum
-  vpbroadcastd ymm10, dword ptr [r10 + 8]                // zero_2
-  vpmulld ymm11, ymm0, ymm10                             // product
-  vpaddd ymm5, ymm5, ymm11                               // sum
-  vpmulld ymm10, ymm9, ymm10                             // product
-  vpaddd ymm6, ymm6, ymm10                               // sum
+  vpaddd ymm7, ymm7, ymm10                               // sum
   vpbroadcastd ymm10, dword ptr [r10 + 12]               // zero_3
   vpmulld ymm0, ymm0, ymm10                              // product
-  vpaddd ymm0, ymm7, ymm0                                // sum
-  vpmulld ymm7, ymm9, ymm10                              // product
-  vpaddd ymm7, ymm8, ymm7                                // sum
+  vpaddd ymm0, ymm4, ymm0                                // sum
+  vpmulld ymm4, ymm9, ymm10                              // product
+  vpaddd ymm4, ymm8, ymm4                                // sum
   mov r10, 16
   mov r11, r9                                            // k_padded
   imul r11, r10
@@ -625,25 +625,25 @@ L(k_done):
   vpmulld ymm12, ymm8, ymm11                             // product
   vpaddd ymm1, ymm1, ymm12                               // sum
   vpmulld ymm11, ymm9, ymm11                             // product
-  vpaddd ymm2, ymm2, ymm11                               // sum
+  vpaddd ymm5, ymm5, ymm11                               // sum
   vpbroadcastd ymm11, dword ptr [r10 + 4]                // sum_of_codes
   vpsrad ymm11, ymm11, 7                                 // sum_of_codes
   vpbroadcastd ymm12, dword ptr [r11 + 4]                // zero
   vpmulld ymm12, ymm12, ymm10                            // product
   vpaddd ymm11, ymm11, ymm12                             // row
   vpmulld ymm12, ymm8, ymm11                             // product
-  vpaddd ymm3, ymm3, ymm12                               // sum
+  vpaddd ymm2, ymm2, ymm12                               // sum
   vpmulld ymm11, ymm9, ymm11                             // product
-  vpaddd ymm4, ymm4, ymm11                               // sum
+  vpaddd ymm6, ymm6, ymm11                               // sum
   vpbroadcastd ymm11, dword ptr [r10 + 8]                // sum_of_codes
   vpsrad ymm11, ymm11, 7                                 // sum_of_codes
   vpbroadcastd ymm12, dword ptr [r11 + 8]                // zero
   vpmulld ymm12, ymm12, ymm10                            // product
   vpaddd ymm11, ymm11, ymm12                             // row
   vpmulld ymm12, ymm8, ymm11                             // product
-  vpaddd ymm5, ymm5, ymm12                               // sum
+  vpaddd ymm3, ymm3, ymm12                               // sum
   vpmulld ymm11, ymm9, ymm11                             // product
-  vpaddd ymm6, ymm6, ymm11                               // sum
+  vpaddd ymm7, ymm7, ymm11                               // sum
   vpbroadcastd ymm11, dword ptr [r10 + 12]               // sum_of_codes
   vpsrad ymm11, ymm11, 7                                 // sum_of_codes
   vpbroadcastd ymm12, dword ptr [r11 + 12]               // zero
@@ -652,7 +652,7 @@ L(k_done):
   vpmulld ymm8, ymm8, ymm10                              // product
   vpaddd ymm0, ymm0, ymm8                                // sum
   vpmulld ymm8, ymm9, ymm10                              // product
-  vpaddd ymm7, ymm7, ymm8                                // sum
+  vpaddd ymm4, ymm4, ymm8                                // sum
   mov r10, 16
   mov r11, qword ptr [rdi + 8*13]                        // dst_stride
   mov rbx, 1
@@ -694,19 +694,19 @@ L(k_done):
   vmovdqu ymm9, ymmword ptr [r12 + 32]                   // bias
   vpaddd ymm0, ymm0, ymm8                                // sum
   vmovdqu ymmword ptr [r11 + 0], ymm0                    // sum
-  vpaddd ymm0, ymm7, ymm9                                // sum
-  vmovdqu ymmword ptr [r11 + 32], ymm0                   // sum
-  vpaddd ymm0, ymm5, ymm8                                // sum
-  vmovdqu ymmword ptr [rbp + 0], ymm0                    // sum
-  vpaddd ymm0, ymm6, ymm9                                // sum
-  vmovdqu ymmword ptr [rbp + 32], ymm0                   // sum
-  vpaddd ymm0, ymm3, ymm8                                // sum
-  vmovdqu ymmword ptr [rbx + 0], ymm0                    // sum
   vpaddd ymm0, ymm4, ymm9                                // sum
+  vmovdqu ymmword ptr [r11 + 32], ymm0                   // sum
+  vpaddd ymm0, ymm3, ymm8                                // sum
+  vmovdqu ymmword ptr [rbp + 0], ymm0                    // sum
+  vpaddd ymm0, ymm7, ymm9                                // sum
+  vmovdqu ymmword ptr [rbp + 32], ymm0                   // sum
+  vpaddd ymm0, ymm2, ymm8                                // sum
+  vmovdqu ymmword ptr [rbx + 0], ymm0                    // sum
+  vpaddd ymm0, ymm6, ymm9                                // sum
   vmovdqu ymmword ptr [rbx + 32], ymm0                   // sum
   vpaddd ymm0, ymm1, ymm8                                // sum
   vmovdqu ymmword ptr [r8 + 0], ymm0                     // sum
-  vpaddd ymm0, ymm2, ymm9                                // sum
+  vpaddd ymm0, ymm5, ymm9                                // sum
   vmovdqu ymmword ptr [r8 + 32], ymm0                    // sum
   jmp L(if_done)
 L(if_else):
@@ -853,21 +853,21 @@ L(if_else):
   vpbroadcastd ymm10, dword ptr [r9 + 0]                 // one
   vpblendd ymm9, ymm9, ymm10, 128                        // bias
   vpaddd ymm0, ymm0, ymm8                                // sum
-  vpaddd ymm7, ymm7, ymm9                                // sum
-  vpaddd ymm5, ymm5, ymm8                                // sum
-  vpaddd ymm6, ymm6, ymm9                                // sum
-  vpaddd ymm3, ymm3, ymm8                                // sum
   vpaddd ymm4, ymm4, ymm9                                // sum
+  vpaddd ymm3, ymm3, ymm8                                // sum
+  vpaddd ymm7, ymm7, ymm9                                // sum
+  vpaddd ymm2, ymm2, ymm8                                // sum
+  vpaddd ymm6, ymm6, ymm9                                // sum
   vpaddd ymm1, ymm1, ymm8                                // sum
-  vpaddd ymm2, ymm2, ymm9                                // sum
+  vpaddd ymm5, ymm5, ymm9                                // sum
   mov r9, 1
   cmp rsi, r9                                            // unless n_left at_least 
   jb L(if_2_done)
   vextracti128 xmm8, ymm0, 0
   vpextrd dword ptr [r11 + 0], xmm8, 0
-  vextracti128 xmm8, ymm5, 0
-  vpextrd dword ptr [rbp + 0], xmm8, 0
   vextracti128 xmm8, ymm3, 0
+  vpextrd dword ptr [rbp + 0], xmm8, 0
+  vextracti128 xmm8, ymm2, 0
   vpextrd dword ptr [rbx + 0], xmm8, 0
   vextracti128 xmm8, ymm1, 0
   vpextrd dword ptr [r8 + 0], xmm8, 0
@@ -879,10 +879,10 @@ L(if_2_done):
   vextracti128 xmm8, ymm0, 0
   vpextrd dword ptr [r9 + 0], xmm8, 1
   lea r9, [rbp + 4]
-  vextracti128 xmm8, ymm5, 0
+  vextracti128 xmm8, ymm3, 0
   vpextrd dword ptr [r9 + 0], xmm8, 1
   lea r9, [rbx + 4]
-  vextracti128 xmm8, ymm3, 0
+  vextracti128 xmm8, ymm2, 0
   vpextrd dword ptr [r9 + 0], xmm8, 1
   lea r9, [r8 + 4]
   vextracti128 xmm8, ymm1, 0
@@ -895,10 +895,10 @@ L(if_3_done):
   vextracti128 xmm8, ymm0, 0
   vpextrd dword ptr [r9 + 0], xmm8, 2
   lea r9, [rbp + 8]
-  vextracti128 xmm8, ymm5, 0
+  vextracti128 xmm8, ymm3, 0
   vpextrd dword ptr [r9 + 0], xmm8, 2
   lea r9, [rbx + 8]
-  vextracti128 xmm8, ymm3, 0
+  vextracti128 xmm8, ymm2, 0
   vpextrd dword ptr [r9 + 0], xmm8, 2
   lea r9, [r8 + 8]
   vextracti128 xmm8, ymm1, 0
@@ -911,10 +911,10 @@ L(if_4_done):
   vextracti128 xmm8, ymm0, 0
   vpextrd dword ptr [r9 + 0], xmm8, 3
   lea r9, [rbp + 12]
-  vextracti128 xmm8, ymm5, 0
+  vextracti128 xmm8, ymm3, 0
   vpextrd dword ptr [r9 + 0], xmm8, 3
   lea r9, [rbx + 12]
-  vextracti128 xmm8, ymm3, 0
+  vextracti128 xmm8, ymm2, 0
   vpextrd dword ptr [r9 + 0], xmm8, 3
   lea r9, [r8 + 12]
   vextracti128 xmm8, ymm1, 0
@@ -927,10 +927,10 @@ L(if_5_done):
   vextracti128 xmm8, ymm0, 1
   vpextrd dword ptr [r9 + 0], xmm8, 0
   lea r9, [rbp + 16]
-  vextracti128 xmm8, ymm5, 1
+  vextracti128 xmm8, ymm3, 1
   vpextrd dword ptr [r9 + 0], xmm8, 0
   lea r9, [rbx + 16]
-  vextracti128 xmm8, ymm3, 1
+  vextracti128 xmm8, ymm2, 1
   vpextrd dword ptr [r9 + 0], xmm8, 0
   lea r9, [r8 + 16]
   vextracti128 xmm8, ymm1, 1
@@ -943,10 +943,10 @@ L(if_6_done):
   vextracti128 xmm8, ymm0, 1
   vpextrd dword ptr [r9 + 0], xmm8, 1
   lea r9, [rbp + 20]
-  vextracti128 xmm8, ymm5, 1
+  vextracti128 xmm8, ymm3, 1
   vpextrd dword ptr [r9 + 0], xmm8, 1
   lea r9, [rbx + 20]
-  vextracti128 xmm8, ymm3, 1
+  vextracti128 xmm8, ymm2, 1
   vpextrd dword ptr [r9 + 0], xmm8, 1
   lea r9, [r8 + 20]
   vextracti128 xmm8, ymm1, 1
@@ -959,10 +959,10 @@ L(if_7_done):
   vextracti128 xmm8, ymm0, 1
   vpextrd dword ptr [r9 + 0], xmm8, 2
   lea r9, [rbp + 24]
-  vextracti128 xmm8, ymm5, 1
+  vextracti128 xmm8, ymm3, 1
   vpextrd dword ptr [r9 + 0], xmm8, 2
   lea r9, [rbx + 24]
-  vextracti128 xmm8, ymm3, 1
+  vextracti128 xmm8, ymm2, 1
   vpextrd dword ptr [r9 + 0], xmm8, 2
   lea r9, [r8 + 24]
   vextracti128 xmm8, ymm1, 1
@@ -975,10 +975,10 @@ L(if_8_done):
   vextracti128 xmm0, ymm0, 1
   vpextrd dword ptr [r9 + 0], xmm0, 3
   lea r9, [rbp + 28]
-  vextracti128 xmm0, ymm5, 1
+  vextracti128 xmm0, ymm3, 1
   vpextrd dword ptr [r9 + 0], xmm0, 3
   lea r9, [rbx + 28]
-  vextracti128 xmm0, ymm3, 1
+  vextracti128 xmm0, ymm2, 1
   vpextrd dword ptr [r9 + 0], xmm0, 3
   lea r9, [r8 + 28]
   vextracti128 xmm0, ymm1, 1
@@ -988,112 +988,112 @@ L(if_9_done):
   cmp rsi, r9                                            // unless n_left at_least 
   jb L(if_10_done)
   lea r9, [r11 + 32]
-  vextracti128 xmm0, ymm7, 0
-  vpextrd dword ptr [r9 + 0], xmm0, 0
-  lea r9, [rbp + 32]
-  vextracti128 xmm0, ymm6, 0
-  vpextrd dword ptr [r9 + 0], xmm0, 0
-  lea r9, [rbx + 32]
   vextracti128 xmm0, ymm4, 0
   vpextrd dword ptr [r9 + 0], xmm0, 0
+  lea r9, [rbp + 32]
+  vextracti128 xmm0, ymm7, 0
+  vpextrd dword ptr [r9 + 0], xmm0, 0
+  lea r9, [rbx + 32]
+  vextracti128 xmm0, ymm6, 0
+  vpextrd dword ptr [r9 + 0], xmm0, 0
   lea r9, [r8 + 32]
-  vextracti128 xmm0, ymm2, 0
+  vextracti128 xmm0, ymm5, 0
   vpextrd dword ptr [r9 + 0], xmm0, 0
 L(if_10_done):
   mov r9, 10
   cmp rsi, r9                                            // unless n_left at_least 
   jb L(if_11_done)
   lea r9, [r11 + 36]
-  vextracti128 xmm0, ymm7, 0
-  vpextrd dword ptr [r9 + 0], xmm0, 1
-  lea r9, [rbp + 36]
-  vextracti128 xmm0, ymm6, 0
-  vpextrd dword ptr [r9 + 0], xmm0, 1
-  lea r9, [rbx + 36]
   vextracti128 xmm0, ymm4, 0
   vpextrd dword ptr [r9 + 0], xmm0, 1
+  lea r9, [rbp + 36]
+  vextracti128 xmm0, ymm7, 0
+  vpextrd dword ptr [r9 + 0], xmm0, 1
+  lea r9, [rbx + 36]
+  vextracti128 xmm0, ymm6, 0
+  vpextrd dword ptr [r9 + 0], xmm0, 1
   lea r9, [r8 + 36]
-  vextracti128 xmm0, ymm2, 0
+  vextracti128 xmm0, ymm5, 0
   vpextrd dword ptr [r9 + 0], xmm0, 1
 L(if_11_done):
   mov r9, 11
   cmp rsi, r9                                            // unless n_left at_least 
   jb L(if_12_done)
   lea r9, [r11 + 40]
-  vextracti128 xmm0, ymm7, 0
-  vpextrd dword ptr [r9 + 0], xmm0, 2
-  lea r9, [rbp + 40]
-  vextracti128 xmm0, ymm6, 0
-  vpextrd dword ptr [r9 + 0], xmm0, 2
-  lea r9, [rbx + 40]
   vextracti128 xmm0, ymm4, 0
   vpextrd dword ptr [r9 + 0], xmm0, 2
+  lea r9, [rbp + 40]
+  vextracti128 xmm0, ymm7, 0
+  vpextrd dword ptr [r9 + 0], xmm0, 2
+  lea r9, [rbx + 40]
+  vextracti128 xmm0, ymm6, 0
+  vpextrd dword ptr [r9 + 0], xmm0, 2
   lea r9, [r8 + 40]
-  vextracti128 xmm0, ymm2, 0
+  vextracti128 xmm0, ymm5, 0
   vpextrd dword ptr [r9 + 0], xmm0, 2
 L(if_12_done):
   mov r9, 12
   cmp rsi, r9                                            // unless n_left at_least 
   jb L(if_13_done)
   lea r9, [r11 + 44]
-  vextracti128 xmm0, ymm7, 0
-  vpextrd dword ptr [r9 + 0], xmm0, 3
-  lea r9, [rbp + 44]
-  vextracti128 xmm0, ymm6, 0
-  vpextrd dword ptr [r9 + 0], xmm0, 3
-  lea r9, [rbx + 44]
   vextracti128 xmm0, ymm4, 0
   vpextrd dword ptr [r9 + 0], xmm0, 3
+  lea r9, [rbp + 44]
+  vextracti128 xmm0, ymm7, 0
+  vpextrd dword ptr [r9 + 0], xmm0, 3
+  lea r9, [rbx + 44]
+  vextracti128 xmm0, ymm6, 0
+  vpextrd dword ptr [r9 + 0], xmm0, 3
   lea r9, [r8 + 44]
-  vextracti128 xmm0, ymm2, 0
+  vextracti128 xmm0, ymm5, 0
   vpextrd dword ptr [r9 + 0], xmm0, 3
 L(if_13_done):
   mov r9, 13
   cmp rsi, r9                                            // unless n_left at_least 
   jb L(if_14_done)
   lea r9, [r11 + 48]
-  vextracti128 xmm0, ymm7, 1
-  vpextrd dword ptr [r9 + 0], xmm0, 0
-  lea r9, [rbp + 48]
-  vextracti128 xmm0, ymm6, 1
-  vpextrd dword ptr [r9 + 0], xmm0, 0
-  lea r9, [rbx + 48]
   vextracti128 xmm0, ymm4, 1
   vpextrd dword ptr [r9 + 0], xmm0, 0
+  lea r9, [rbp + 48]
+  vextracti128 xmm0, ymm7, 1
+  vpextrd dword ptr [r9 + 0], xmm0, 0
+  lea r9, [rbx + 48]
+  vextracti128 xmm0, ymm6, 1
+  vpextrd dword ptr [r9 + 0], xmm0, 0
   lea r9, [r8 + 48]
-  vextracti128 xmm0, ymm2, 1
+  vextracti128 xmm0, ymm5, 1
   vpextrd dword ptr [r9 + 0], xmm0, 0
 L(if_14_done):
   mov r9, 14
   cmp rsi, r9                                            // unless n_left at_least 
   jb L(if_15_done)
   lea r9, [r11 + 52]
-  vextracti128 xmm0, ymm7, 1
-  vpextrd dword ptr [r9 + 0], xmm0, 1
-  lea r9, [rbp + 52]
-  vextracti128 xmm0, ymm6, 1
-  vpextrd dword ptr [r9 + 0], xmm0, 1
-  lea r9, [rbx + 52]
   vextracti128 xmm0, ymm4, 1
   vpextrd dword ptr [r9 + 0], xmm0, 1
+  lea r9, [rbp + 52]
+  vextracti128 xmm0, ymm7, 1
+  vpextrd dword ptr [r9 + 0], xmm0, 1
+  lea r9, [rbx + 52]
+  vextracti128 xmm0, ymm6, 1
+  vpextrd dword ptr [r9 + 0], xmm0, 1
   lea r9, [r8 + 52]
-  vextracti128 xmm0, ymm2, 1
+  vextracti128 xmm0, ymm5, 1
   vpextrd dword ptr [r9 + 0], xmm0, 1
 L(if_15_done):
   mov r9, 15
   cmp rsi, r9                                            // unless n_left at_least 
   jb L(if_16_done)
   lea r9, [r11 + 56]
-  vextracti128 xmm0, ymm7, 1
-  vpextrd dword ptr [r9 + 0], xmm0, 2
-  lea r9, [rbp + 56]
-  vextracti128 xmm0, ymm6, 1
-  vpextrd dword ptr [r9 + 0], xmm0, 2
-  lea r9, [rbx + 56]
   vextracti128 xmm0, ymm4, 1
   vpextrd dword ptr [r9 + 0], xmm0, 2
+  lea r9, [rbp + 56]
+  vextracti128 xmm0, ymm7, 1
+  vpextrd dword ptr [r9 + 0], xmm0, 2
+  lea r9, [rbx + 56]
+  vextracti128 xmm0, ymm6, 1
+  vpextrd dword ptr [r9 + 0], xmm0, 2
   lea r9, [r8 + 56]
-  vextracti128 xmm0, ymm2, 1
+  vextracti128 xmm0, ymm5, 1
   vpextrd dword ptr [r9 + 0], xmm0, 2
 L(if_16_done):
 L(if_done):

@@ -132,6 +132,7 @@ class Printer {
     const Isa& isa = *program_.isa;
     if (!in_hot_loop_ || isa.c_keep.empty()) return;
     if (program_.values[at(sum)].role != Role::accumulator) return;
+    if (variable(variable_of(sum)).is_constant) return;  // nothing grows in it
     line(fill_in(isa.c_keep, {{"x", {name_of(variable_of(sum))}}}));
   }
 

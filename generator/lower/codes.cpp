@@ -318,15 +318,18 @@ static std::vector<Value> splat_rows(const Tile1& t, const std::vector<Place>& r
   return all;
 }
 
+std::vector<Value> shared_row_scales(const Tile1& t, const std::vector<Place>& rows) {
+  std::vector<Value> all;
+  for (const Value scale : splat_rows(t, rows)) {
+    all.insert(all.end(), static_cast<size_t>(t.vectors()), scale);
+  }
+  return all;
+}
+
 /// A load for each vector: instructions may take it as an operand.
 std::vector<Value> Multiplier::row_scales(const Tile1& t, const std::vector<Place>& rows) {
+  if (has_half_scales(t) || has_real_sums(*t.lhs.layout)) return shared_row_scales(t, rows);
   std::vector<Value> all;
-  if (has_half_scales(t) || has_real_sums(*t.lhs.layout)) {
-    for (const Value scale : splat_rows(t, rows)) {
-      all.insert(all.end(), static_cast<size_t>(t.vectors()), scale);
-    }
-    return all;
-  }
   for (size_t r = 0; r < rows.size(); ++r) {
     for (int64_t j = 0; j < t.vectors(); ++j) {
       all.push_back(t.b.op(OpCode::load_dup, {rows[r].pointer},

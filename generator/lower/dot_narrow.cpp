@@ -21,7 +21,8 @@ class NarrowDot : public Multiplier {
       : rows_(v.tile.m.fixed),
         vectors_(ratio(v.tile.n, v.isa->vector_bytes.divided(4))),
         group_(depth_of(v)),
-        in_memory_(v.rhs.block == 0 && !fit_registers(v)),
+        in_memory_(has_loop(v) && !fit_registers(v, 2)),
+        totals_in_memory_(v.rhs.block != 0 && !fit_registers(v, has_loop(v) ? 3 : 2)),
         decoder_(v) {}
 
   [[nodiscard]] int64_t group() const override { return group_; }
@@ -29,12 +30,21 @@ class NarrowDot : public Multiplier {
   void prepare(const Tile1& t) override {
     decoder_.prepare(t);
     ones_ = splat32(t.b, 0x00010001U, "ones", Role::mask);
-    if (in_memory_) scratch_ = t.b.scratch(rows_ * vectors_ * vector_bytes(t));
+    const int64_t kept = (in_memory_ ? 1 : 0) + (totals_in_memory_ ? 1 : 0);
+    if (kept == 0) return;
+    const int64_t all = rows_ * vectors_ * vector_bytes(t);
+    scratch_ = t.b.scratch(kept * all);
+    if (totals_in_memory_) totals_ = {scratch_, (kept - 1) * all};
+  }
+
+  [[nodiscard]] Place totals() const override { return totals_; }
+
+  std::vector<Value> row_scales(const Tile1& t, const std::vector<Place>& rows) override {
+    return shared_row_scales(t, rows);
   }
 
   std::vector<Value> start(const Tile1& t, const std::vector<Start>& starts) override {
-    const bool is_loop = t.v.rhs.block == 0 || has_long_blocks(t.v.rhs);
-    if (!is_loop) {  // they last for a block: loaded where they are added
+    if (!has_loop(t.v)) {  // they last for a block: loaded where they are added
       starts_ = starts;
       return std::vector<Value>(static_cast<size_t>(rows_ * vectors_), no_value);
     }
@@ -85,7 +95,8 @@ class NarrowDot : public Multiplier {
       }
     }
     for (int64_t r = 0; r < rows_; ++r) {
-      for (int64_t j = 0; j < vectors_; ++j) widen(t, r, j, narrow, sums);
+      Value start = no_value;  // of all the row's vectors
+      for (int64_t j = 0; j < vectors_; ++j) widen(t, r, j, narrow, start, sums);
     }
   }
 
@@ -106,12 +117,15 @@ class NarrowDot : public Multiplier {
     return v.rhs.block != 0 ? std::min<int64_t>(most, v.rhs.block) : most;
   }
 
-  /// Two accumulators an output, and beside them: raw codes, codes, activation, product and the
+  /// Whether 32-bit sums last longer than a group.
+  static bool has_loop(const Variant& v) { return v.rhs.block == 0 || has_long_blocks(v.rhs); }
+
+  /// So many accumulators an output, and beside them: raw codes, codes, activation, product and the
   /// two constants.
-  static bool fit_registers(const Variant& v) {
+  static bool fit_registers(const Variant& v, int64_t accumulators) {
     constexpr int64_t others = 6;
     const int64_t outputs = v.tile.m.fixed * ratio(v.tile.n, v.isa->vector_bytes.divided(4));
-    return 2 * outputs + others <= v.isa->file_of(Kind::vector)->count();
+    return accumulators * outputs + others <= v.isa->file_of(Kind::vector)->count();
   }
 
   static int64_t vector_bytes(const Tile1& t) { return t.b.isa().vector_bytes.fixed; }
@@ -137,13 +151,14 @@ class NarrowDot : public Multiplier {
     }
   }
 
-  void widen(const Tile1& t, int64_t r, int64_t j, const std::vector<Value>& narrow,
+  void widen(const Tile1& t, int64_t r, int64_t j, const std::vector<Value>& narrow, Value& start,
              std::vector<Value>& sums) {
     const auto at = static_cast<size_t>(r * vectors_ + j);
     const Value wide = t.b.op(OpCode::dot2_s16, {narrow[at], ones_}, {}, "wide", Role::operand);
-    const Value old = in_memory_             ? load_sum(t, r, j)
-                      : sums[at] == no_value ? start_of(t, starts_[static_cast<size_t>(r)], "sum")
-                                             : sums[at];
+    if (!in_memory_ && sums[at] == no_value && start == no_value) {
+      start = start_of(t, starts_[static_cast<size_t>(r)], "sum");
+    }
+    const Value old = in_memory_ ? load_sum(t, r, j) : sums[at] == no_value ? start : sums[at];
     const Value sum = t.b.op(OpCode::add, {wide, old}, {.bits = 32}, fmt::format("sum_{}_{}", r, j),
                              Role::accumulator);
     if (in_memory_) {
@@ -155,10 +170,12 @@ class NarrowDot : public Multiplier {
 
   int64_t rows_, vectors_;
   int64_t group_;
-  bool in_memory_;  ///< the 32-bit sums, which are touched once in a group
+  bool in_memory_;         ///< the 32-bit sums, which are touched once in a group
+  bool totals_in_memory_;  ///< what they are added to once in a block
   Decoder decoder_;
   Value ones_ = no_value;
   Value scratch_ = no_value;
+  Place totals_;
   std::vector<Start> starts_;  ///< of the current block, a row each
 };
 

@@ -16,8 +16,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 
 #include "lower/block_scales.h"
+#include "lower/block_totals.h"
 #include "lower/splat.h"
 #include "lower/widen.h"
 #include "model/operand_contract.h"
@@ -207,6 +209,18 @@ std::vector<Value> negated_middles(const Tile1& t, Multiplier& multiplier,
   return middles;
 }
 
+RowValues negated_sums(const Tile1& t, Multiplier& multiplier, const std::vector<Value>& sums,
+                       const Totals& totals) {
+  const auto make = [&](const auto& rows) { return multiplier.negated_sums(t, rows); };
+  return {all_in_block(t, sums, FieldKind::sums), make, totals};
+}
+
+RowValues row_scales(const Tile1& t, Multiplier& multiplier, const std::vector<Value>& lhs,
+                     const Totals& totals) {
+  const auto make = [&](const auto& rows) { return multiplier.row_scales(t, rows); };
+  return {all_in_block(t, lhs, FieldKind::scales), make, totals};
+}
+
 /// One block's sums of all rows and columns into the f32 accumulators, with minimums: they are
 /// scaled by columns first. Arguments as of add_block().
 std::vector<Value> add_block_above_minimums(const Tile1& t, Multiplier& multiplier,
@@ -219,19 +233,16 @@ std::vector<Value> add_block_above_minimums(const Tile1& t, Multiplier& multipli
   const std::vector<Value> middles =
       multiplier.column_scales(t, negated_middles(t, multiplier, at.rhs, scales, steps));
   const std::vector<Value> reals = multiplier.reals(t, acc);
-  const std::vector<Value> negated =
-      multiplier.negated_sums(t, all_in_block(t, sums, FieldKind::sums));
-  const std::vector<Value> rows =
-      multiplier.row_scales(t, all_in_block(t, at.lhs, FieldKind::scales));
-  std::vector<Value> totals = at.carried;
-  for (size_t i = 0; i < totals.size(); ++i) {
+  Totals totals(t, multiplier.totals(), at.carried);
+  RowValues negated = negated_sums(t, multiplier, sums, totals);
+  RowValues rows = row_scales(t, multiplier, at.lhs, totals);
+  for (size_t i = 0; i < totals.count(); ++i) {
     const Value codes = t.b.op(OpCode::fmul, {reals[i], columns[i]}, {}, "real", Role::operand);
     const Value real =
         t.b.op(OpCode::fma, {negated[i], middles[i], codes}, {}, "real", Role::operand);
-    totals[i] = t.b.op(OpCode::fma, {real, rows[i], totals[i]}, {}, fmt::format("f_{}", i),
-                       Role::accumulator);
+    totals.add(i, real, rows[i]);
   }
-  return totals;
+  return totals.carried();
 }
 
 /// The same with offsets, which are added before the sums.
@@ -244,22 +255,18 @@ std::vector<Value> add_block_and_offsets(const Tile1& t, Multiplier& multiplier,
   const auto rows = [&](const std::vector<Value>& lhs, FieldKind kind) {
     return multiplier.row_scales(t, all_in_block(t, lhs, kind));
   };
-  const auto add = [&](const std::vector<Value>& a, const std::vector<Value>& b,
-                       std::vector<Value>& totals) {
-    for (size_t i = 0; i < totals.size(); ++i) {
-      totals[i] = t.b.op(OpCode::fma, {a[i], b[i], totals[i]}, {}, fmt::format("f_{}", i),
-                         Role::accumulator);
-    }
+  Totals totals(t, multiplier.totals(), at.carried);
+  const auto add = [&](const std::vector<Value>& a, const std::vector<Value>& b) {
+    for (size_t i = 0; i < totals.count(); ++i) totals.add(i, a[i], b[i]);
   };
-  std::vector<Value> totals = at.carried;
-  add(columns(FieldKind::offsets), rows(sums, FieldKind::sums), totals);
+  add(columns(FieldKind::offsets), rows(sums, FieldKind::sums));
   std::vector<Value> scales = columns(FieldKind::scales);
   const std::vector<Value> of_rows = rows(at.lhs, FieldKind::scales);
   for (size_t i = 0; i < scales.size(); ++i) {
     scales[i] = t.b.op(OpCode::fmul, {scales[i], of_rows[i]}, {}, "scale", Role::operand);
   }
-  add(multiplier.reals(t, acc), scales, totals);
-  return totals;
+  add(multiplier.reals(t, acc), scales);
+  return totals.carried();
 }
 
 /// Whether the scales of a panel's rows become lanes of every segment: a vector of halves, most of
@@ -303,13 +310,12 @@ std::vector<Value> add_block(const Tile1& t, Multiplier& multiplier, const KStat
   const std::vector<Value> columns =
       multiplier.column_scales(t, scales_of_block(t, at.rhs, steps, all_columns(t)));
   std::vector<Value> reals = multiplier.reals(t, acc);
-  std::vector<Value> totals = at.carried;
+  Totals totals(t, multiplier.totals(), at.carried);
   if (field_index(*t.rhs.layout, FieldKind::zero_points) >= 0) {
     std::vector<Value> of_columns = block_columns(t, at.rhs, FieldKind::zero_points);
     if (has_raw_blocks(t.v)) of_columns = times_factors(t, multiplier, std::move(of_columns));
     const std::vector<Value> zeros = multiplier.column_scales(t, of_columns);
-    const std::vector<Value> rows =
-        multiplier.negated_sums(t, all_in_block(t, sums, FieldKind::sums));
+    RowValues rows = negated_sums(t, multiplier, sums, totals);
     for (size_t i = 0; i < reals.size(); ++i) {
       reals[i] = t.b.op(OpCode::fma, {rows[i], zeros[i], reals[i]}, {}, "real", Role::operand);
     }
@@ -317,17 +323,13 @@ std::vector<Value> add_block(const Tile1& t, Multiplier& multiplier, const KStat
   if (has_lane_scales(t)) {
     times_lanes(t, all_in_block(t, at.lhs, FieldKind::scales), reals);
   } else if (field_of(*t.lhs.layout, FieldKind::scales).per_block) {
-    const std::vector<Value> rows =
-        multiplier.row_scales(t, all_in_block(t, at.lhs, FieldKind::scales));
+    RowValues rows = row_scales(t, multiplier, at.lhs, totals);
     for (size_t i = 0; i < reals.size(); ++i) {
       reals[i] = t.b.op(OpCode::fmul, {reals[i], rows[i]}, {}, "real", Role::operand);
     }
   }
-  for (size_t i = 0; i < totals.size(); ++i) {
-    totals[i] = t.b.op(OpCode::fma, {reals[i], columns[i], totals[i]}, {}, fmt::format("f_{}", i),
-                       Role::accumulator);
-  }
-  return totals;
+  for (size_t i = 0; i < totals.count(); ++i) totals.add(i, reals[i], columns[i]);
+  return totals.carried();
 }
 
 /// Adds the blocks of a tile's panels, one after the other.
@@ -343,25 +345,30 @@ class BlockAdder {
 
   /// All of k.
   std::vector<Value> add() {
-    KState state{block_cursors(t_, t_.lhs), block_cursors(t_, t_.rhs), {}};
-    for (int64_t i = 0; i < t_.v.tile.m.fixed * t_.vectors(); ++i) {
-      state.carried.push_back(
-          t_.b.op(OpCode::zero, {}, {}, fmt::format("f_{}", i), Role::accumulator));
-    }
+    const Totals totals(t_, multiplier_.totals(),
+                        blocks({block_cursors(t_, t_.lhs), block_cursors(t_, t_.rhs),
+                                Totals::begin(t_, multiplier_.totals())}));
+    std::vector<Value> all;
+    for (size_t i = 0; i < totals.count(); ++i) all.push_back(totals[i]);
+    return all;
+  }
+
+ private:
+  std::vector<Value> blocks(const KState& state) {
     if (t_.v.rhs.super_block != 0) return super_blocks(state).carried;
-    if (!has_long_blocks(t_.v.rhs)) return short_blocks(count_blocks(t_), state, {}).carried;
+    if (!has_long_blocks(t_.v.rhs))
+      return short_blocks(count_blocks(t_), state, [] { return BlockSteps{}; }).carried;
     return block_loop(t_, t_.blocks, state, [&](KState& block) { return long_block(block); })
         .carried;
   }
 
- private:
   void step(const std::vector<Value>& lhs, const std::vector<Value>& rhs, int64_t g,
             std::vector<Value>& acc) {
     multiplier_.step(t_, code_cursors(t_.v.lhs, lhs), code_cursors(t_.v.rhs, rhs), g, acc);
   }
 
   /// Of constant length, which one iteration of the hot loop takes.
-  KState short_blocks(Value count, const KState& state, const BlockSteps& steps) {
+  KState short_blocks(Value count, const KState& state, const std::function<BlockSteps()>& steps) {
     const int64_t groups = t_.v.rhs.block / multiplier_.group();
     std::vector<Value> acc;
     return k_loop(t_, {count, t_.v.rhs.block, groups, true}, state,
@@ -370,7 +377,7 @@ class BlockAdder {
                     if (g == 0) acc = start_block(t_, multiplier_, lhs);
                     step(lhs, rhs, g, acc);
                     if (g + 1 < groups) return totals;
-                    return scaled({lhs, rhs, std::move(totals)}, lhs, acc, steps);
+                    return scaled({lhs, rhs, std::move(totals)}, lhs, acc, steps());
                   });
   }
 
@@ -387,14 +394,17 @@ class BlockAdder {
     return scaled(block, from_end ? block.lhs : sums, acc, {});
   }
 
-  /// Short blocks behind the steps of their scales.
+  /// Short blocks behind the steps of their scales, which stay in registers if totals do.
   KState super_blocks(const KState& state) {
     const int64_t blocks = t_.v.rhs.super_block / t_.v.rhs.block;
     return block_loop(t_, count_super_blocks(t_), state, [&](KState& block) {
       for (Value& cursor : block.rhs) cursor = t_.b.add(cursor, steps_bytes(t_.v.rhs));
-      const BlockSteps steps =
-          load_steps(t_, multiplier_, moved_beyond(t_, block.rhs, steps_beyond_));
-      KState end = short_blocks(t_.b.constant(blocks), block, steps);
+      const std::vector<Value> at = moved_beyond(t_, block.rhs, steps_beyond_);
+      const auto load = [&] { return load_steps(t_, multiplier_, at); };
+      const bool often = multiplier_.totals().pointer != no_value;
+      const BlockSteps steps = often ? BlockSteps{} : load();
+      KState end =
+          short_blocks(t_.b.constant(blocks), block, [&] { return often ? load() : steps; });
       block.lhs = std::move(end.lhs);
       block.rhs = std::move(end.rhs);
       return std::move(end.carried);

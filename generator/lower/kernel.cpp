@@ -403,8 +403,7 @@ static void check_part(const Variant& v) {
   if (v.technique == Technique::tile && codes && (sums || outputs) && !family.accumulate) return;
   throw std::invalid_argument(
       "parts of k are of technique tile, codes of qai8dx and weights without blocks, dst i32 or, "
-      "of "
-      "the last ones, f32; nothing else is added to");
+      "of the last ones, f32; nothing else is added to");
 }
 
 Program lower(const Variant& variant) {

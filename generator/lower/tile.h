@@ -252,12 +252,16 @@ class Multiplier : public Accumulation {
   virtual std::vector<Value> negated_sums(const Tile1& t, const std::vector<Place>& rows);
   /// ... and all blocks' scaled sums, row-major.
   virtual Rows arrange(const Tile1& t, const std::vector<Value>& totals);
+  /// Where those add up if registers hold no more than one block's sums; no_value: in registers.
+  [[nodiscard]] virtual Place totals() const { return {}; }
 };
 /// Whether the scales of the rows' blocks are f16, once each ...
 bool has_half_scales(const Tile1& t);
 /// ... and of rows' values of that type, or of f32 once each, as many as a vector has lanes as f32,
 /// from that of a row on.
 Value rows_together(const Tile1& t, const Place& first);
+/// Multiplier::row_scales() with one load for all of a row's vectors.
+std::vector<Value> shared_row_scales(const Tile1& t, const std::vector<Place>& rows);
 /// Whether sums of blocks are those of raw bytes, without_factor() at the end only.
 bool has_raw_blocks(const Variant& v);
 /// Bits of 1.5 * 2^23 where the lhs sums make floats of the accumulators (float_base), else 0.
