@@ -133,7 +133,7 @@ std::vector<SweepPoint> sweep_points(const SweepAim& aim) {
 }
 
 SweepPoint point_of(const Variant& variant) {
-  SweepPoint point{variant.technique, {}, variant.tile, variant.knobs};
+  SweepPoint point{variant.technique, {}, variant.tile, variant.knobs, variant.rows_of};
   point.panels = {variant.lhs.panel, variant.rhs.panel, variant.rhs.order.kr, variant.style,
                   variant.rhs.block};
   if (variant.rhs.block != 0) {
@@ -160,6 +160,7 @@ std::string entry_text(const SweepAim& aim, const SweepPoint& point) {
   if (point.panels.style != LayoutStyle::own) {
     text += fmt::format("layout: {}, ", name(point.panels.style));
   }
+  if (point.rows_of != nullptr) text += fmt::format("rows_of: {}, ", point.rows_of->name);
   if (has_blocks(aim)) {
     text += fmt::format("blocks: {{length: {}, scales: {}}}, ", point.panels.block,
                         name(*point.panels.scales));

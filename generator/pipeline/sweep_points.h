@@ -24,6 +24,7 @@ struct SweepPoint {
   Panels panels;
   Tile tile;
   Knobs knobs;
+  const Format* rows_of = nullptr;  ///< as Variant has it
 };
 
 /// Tiles of up to 16 rows and 8 of the narrowest panels (accumulator tiles: 4), whose accumulators
