@@ -293,11 +293,12 @@ Value rows_together(const Tile1& t, const Place& first) {
 /// f32 of what stands once for each row, in all lanes each: those of a vector are loaded together.
 static std::vector<Value> splat_rows(const Tile1& t, const std::vector<Place>& rows) {
   const auto lanes = static_cast<size_t>(t.lanes().is_fixed() ? t.lanes().fixed : 0);
+  const bool can_repeat = t.b.isa().has(OpCode::dup_lane, 32);
   std::vector<Value> all;
   Value together = no_value;
   for (size_t r = 0; r < rows.size(); ++r) {
     const std::string name = fmt::format("scale_row_{}", r);
-    const bool alone = lanes == 0 || t.lhs.rows % t.lanes().fixed != 0;
+    const bool alone = !can_repeat || lanes == 0 || t.lhs.rows % t.lanes().fixed != 0;
     if (alone && !has_half_scales(t)) {
       all.push_back(load_dup32(t, rows[r], name));
       continue;

@@ -60,7 +60,7 @@ std::string answers() {
   record.baseline = "";
   const std::string baseline = to_line(record);
   record.baseline = identity(record.ran);
-  record.ran.kernel = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_avx2_near_asm";
+  record.ran.kernel = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p16x4_4x16_avx2_near_asm";
   record.ratio = {1.25, 1.2, 1.3, 9};
   return baseline + "\n" + to_line(record) + "\n";
 }
@@ -74,14 +74,14 @@ TEST(SweepMeasure, BuildsTheBestAndRanksThem) {
   EXPECT_NE(read(folder.path() / "words").find("-DTILEWRIGHT_GENERATED=" + own.string() + "/best"),
             std::string::npos);
   for (const char* kernel :  // what ships, and the model's best at 4 rows with every prefetch
-       {kKernel, "tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_avx2_near_asm",
-        "tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_avx2_far_asm",
-        "tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_avx2_asm"}) {
+       {kKernel, "tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p16x4_4x16_avx2_near_asm",
+        "tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p16x4_4x16_avx2_far_asm",
+        "tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p16x4_4x16_avx2_asm"}) {
     EXPECT_TRUE(fs::exists(own / "best" / (std::string(kernel) + ".S"))) << kernel;
   }
   EXPECT_LT(std::distance(fs::directory_iterator(own / "best"), fs::directory_iterator()), 60);
   // The faster one first, with its lead; four numbers of rows, two regimes: eight jobs.
-  const size_t winner = ran.output.find("  qsi8d32p4x4_qsi8c32p8x4_4x8_avx2_near_asm\n");
+  const size_t winner = ran.output.find("  qsi8d32p4x4_qsi8c32p16x4_4x16_avx2_near_asm\n");
   const size_t other = ran.output.find("2x16_avx2_far_asm  (ships)", winner);
   EXPECT_NE(ran.output.find("4096, k 2048, 4 rows, weights from memory"), std::string::npos);
   EXPECT_NE(winner, std::string::npos) << ran.output;
