@@ -32,8 +32,16 @@ tw_registry all_rows() {
     for (tw_packer& row : rows) row.run = [](const tw_pack_args*) {};
     return rows;
   }();
-  return {kernels.data(),     kernels.size(),          packers.data(), packers.size(),
-          tw_generated_cores, tw_generated_core_count, nullptr,        0};
+  return {kernels.data(),
+          kernels.size(),
+          packers.data(),
+          packers.size(),
+          tw_generated_cores,
+          tw_generated_core_count,
+          nullptr,
+          0,
+          nullptr,
+          0};
 }
 
 struct Destroy {
