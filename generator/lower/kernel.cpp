@@ -402,8 +402,8 @@ static void check_part(const Variant& v) {
   const bool codes = family.lhs->scales == Granularity::row && v.rhs.block == 0;
   if (v.technique == Technique::tile && codes && (sums || outputs) && !family.accumulate) return;
   throw std::invalid_argument(
-      "parts of k are of technique tile, codes of qai8dx and weights without blocks, dst i32 or, "
-      "of the last ones, f32; nothing else is added to");
+      "parts of k are of technique tile, codes with a scale a row and weights without blocks, dst "
+      "i32 or, of the last ones, f32; nothing else is added to");
 }
 
 Program lower(const Variant& variant) {
