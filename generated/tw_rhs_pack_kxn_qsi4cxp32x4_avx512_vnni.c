@@ -7,7 +7,7 @@
 //
 // from   specs/matmul_clamp_f32_f32_qsi4cxp.yaml (ba2f5740fcec2226)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (b690cc773364599c)
-// from   specs/matmul_i32_qai8dxp_qai8cxp.yaml (512bc9ddb0e5b0b0)
+// from   specs/matmul_i32_qai8dxp_qai8cxp.yaml (e95aba2facf04a2c)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

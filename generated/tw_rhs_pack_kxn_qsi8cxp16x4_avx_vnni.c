@@ -6,7 +6,7 @@
 //          | 128 x k bits of codes | 16 i32 x sums | 16 f32 x scales | 16 f32 x bias |
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (df88735c398255e3)
-// from   specs/matmul_i32_qai8dxp_qai8cxp.yaml (512bc9ddb0e5b0b0)
+// from   specs/matmul_i32_qai8dxp_qai8cxp.yaml (e95aba2facf04a2c)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -7,7 +7,7 @@
 //
 // from   specs/matmul_clamp_f32_f32_qsi8cxp.yaml (1292879f9358041e)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (df88735c398255e3)
-// from   specs/matmul_i32_qai8dxp_qai8cxp.yaml (512bc9ddb0e5b0b0)
+// from   specs/matmul_i32_qai8dxp_qai8cxp.yaml (e95aba2facf04a2c)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

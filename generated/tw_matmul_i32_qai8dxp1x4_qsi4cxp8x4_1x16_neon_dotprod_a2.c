@@ -6,9 +6,9 @@
 //     | 8 x k bits of codes | 1 i32 x sums | 1 i32 x zeros | 1 f32 x scales |
 // rhs i4 n8 kr4 pair=column us k%32 [data|sums:i32*1|scales:f32|bias:f32] (bc979ced82a7c69d)
 //     | 32 x k bits of codes | 8 i32 x sums | 8 f32 x scales | 8 f32 x bias |
-// tile 1 x 16: needs 9 vector registers on neon_dotprod (4 accumulators + 5 operands), 32 exist
+// tile 1 x 16: needs 12 vector registers on neon_dotprod (8 accumulators + 3 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_i32_qai8dxp_qai8cxp.yaml (512bc9ddb0e5b0b0)
+// from   specs/matmul_i32_qai8dxp_qai8cxp.yaml (e95aba2facf04a2c)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -28,10 +28,10 @@
 extern "C" {
 #endif
 
-void tw_matmul_i32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod(const tw_args* args);
+void tw_matmul_i32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_a2(const tw_args* args);
 
 __attribute__((target("arch=armv8.2-a+dotprod")))
-void tw_matmul_i32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod(const tw_args* args) {
+void tw_matmul_i32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_a2(const tw_args* args) {
   size_t n_left = args->n;
   size_t column_bytes = 0;
   const uint8_t* rhs_panel = (const uint8_t*)args->rhs;
@@ -53,6 +53,10 @@ void tw_matmul_i32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod(const tw_args* args) 
       int32x4_t acc_0_1h = vsubq_s32(zero, sum_of_codes_2);
       int32x4_t acc_0_0l = vsubq_s32(zero, sum_of_codes_2);
       int32x4_t acc_0_1l = vsubq_s32(zero, sum_of_codes_2);
+      int32x4_t acc = vdupq_n_s32(0);
+      int32x4_t acc_2 = vdupq_n_s32(0);
+      int32x4_t acc_3 = vdupq_n_s32(0);
+      int32x4_t acc_4 = vdupq_n_s32(0);
       const size_t k_steps = k_padded >> 5;
       const uint8_t* lhs_panel_at = lhs_panel;
       const uint8_t* rhs_panel_at = rhs_panel;
@@ -70,12 +74,12 @@ void tw_matmul_i32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod(const tw_args* args) 
         acc_0_1l = vdotq_laneq_s32(acc_0_1l, vreinterpretq_s8_u8(lo_1), a_0, 0);
         raw_0 = vld1q_s8((const int8_t *)(rhs_panel_at + 16));
         lo_0 = vandq_u8(vreinterpretq_u8_s8(raw_0), mask);
-        acc_0_0h = vdotq_laneq_s32(acc_0_0h, raw_0, a_0, 1);
-        acc_0_0l = vdotq_laneq_s32(acc_0_0l, vreinterpretq_s8_u8(lo_0), a_0, 1);
+        acc = vdotq_laneq_s32(acc, raw_0, a_0, 1);
+        acc_2 = vdotq_laneq_s32(acc_2, vreinterpretq_s8_u8(lo_0), a_0, 1);
         raw_1 = vld1q_s8((const int8_t *)(rhs_1_at + 16));
         lo_1 = vandq_u8(vreinterpretq_u8_s8(raw_1), mask);
-        acc_0_1h = vdotq_laneq_s32(acc_0_1h, raw_1, a_0, 1);
-        acc_0_1l = vdotq_laneq_s32(acc_0_1l, vreinterpretq_s8_u8(lo_1), a_0, 1);
+        acc_3 = vdotq_laneq_s32(acc_3, raw_1, a_0, 1);
+        acc_4 = vdotq_laneq_s32(acc_4, vreinterpretq_s8_u8(lo_1), a_0, 1);
         raw_0 = vld1q_s8((const int8_t *)(rhs_panel_at + 32));
         lo_0 = vandq_u8(vreinterpretq_u8_s8(raw_0), mask);
         acc_0_0h = vdotq_laneq_s32(acc_0_0h, raw_0, a_0, 2);
@@ -86,12 +90,12 @@ void tw_matmul_i32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod(const tw_args* args) 
         acc_0_1l = vdotq_laneq_s32(acc_0_1l, vreinterpretq_s8_u8(lo_1), a_0, 2);
         raw_0 = vld1q_s8((const int8_t *)(rhs_panel_at + 48));
         lo_0 = vandq_u8(vreinterpretq_u8_s8(raw_0), mask);
-        acc_0_0h = vdotq_laneq_s32(acc_0_0h, raw_0, a_0, 3);
-        acc_0_0l = vdotq_laneq_s32(acc_0_0l, vreinterpretq_s8_u8(lo_0), a_0, 3);
+        acc = vdotq_laneq_s32(acc, raw_0, a_0, 3);
+        acc_2 = vdotq_laneq_s32(acc_2, vreinterpretq_s8_u8(lo_0), a_0, 3);
         raw_1 = vld1q_s8((const int8_t *)(rhs_1_at + 48));
         lo_1 = vandq_u8(vreinterpretq_u8_s8(raw_1), mask);
-        acc_0_1h = vdotq_laneq_s32(acc_0_1h, raw_1, a_0, 3);
-        acc_0_1l = vdotq_laneq_s32(acc_0_1l, vreinterpretq_s8_u8(lo_1), a_0, 3);
+        acc_3 = vdotq_laneq_s32(acc_3, raw_1, a_0, 3);
+        acc_4 = vdotq_laneq_s32(acc_4, vreinterpretq_s8_u8(lo_1), a_0, 3);
         a_0 = vld1q_s8((const int8_t *)(lhs_panel_at + 16));
         raw_0 = vld1q_s8((const int8_t *)(rhs_panel_at + 64));
         lo_0 = vandq_u8(vreinterpretq_u8_s8(raw_0), mask);
@@ -103,12 +107,12 @@ void tw_matmul_i32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod(const tw_args* args) 
         acc_0_1l = vdotq_laneq_s32(acc_0_1l, vreinterpretq_s8_u8(lo_1), a_0, 0);
         raw_0 = vld1q_s8((const int8_t *)(rhs_panel_at + 80));
         lo_0 = vandq_u8(vreinterpretq_u8_s8(raw_0), mask);
-        acc_0_0h = vdotq_laneq_s32(acc_0_0h, raw_0, a_0, 1);
-        acc_0_0l = vdotq_laneq_s32(acc_0_0l, vreinterpretq_s8_u8(lo_0), a_0, 1);
+        acc = vdotq_laneq_s32(acc, raw_0, a_0, 1);
+        acc_2 = vdotq_laneq_s32(acc_2, vreinterpretq_s8_u8(lo_0), a_0, 1);
         raw_1 = vld1q_s8((const int8_t *)(rhs_1_at + 80));
         lo_1 = vandq_u8(vreinterpretq_u8_s8(raw_1), mask);
-        acc_0_1h = vdotq_laneq_s32(acc_0_1h, raw_1, a_0, 1);
-        acc_0_1l = vdotq_laneq_s32(acc_0_1l, vreinterpretq_s8_u8(lo_1), a_0, 1);
+        acc_3 = vdotq_laneq_s32(acc_3, raw_1, a_0, 1);
+        acc_4 = vdotq_laneq_s32(acc_4, vreinterpretq_s8_u8(lo_1), a_0, 1);
         raw_0 = vld1q_s8((const int8_t *)(rhs_panel_at + 96));
         lo_0 = vandq_u8(vreinterpretq_u8_s8(raw_0), mask);
         acc_0_0h = vdotq_laneq_s32(acc_0_0h, raw_0, a_0, 2);
@@ -119,16 +123,20 @@ void tw_matmul_i32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod(const tw_args* args) 
         acc_0_1l = vdotq_laneq_s32(acc_0_1l, vreinterpretq_s8_u8(lo_1), a_0, 2);
         raw_0 = vld1q_s8((const int8_t *)(rhs_panel_at + 112));
         lo_0 = vandq_u8(vreinterpretq_u8_s8(raw_0), mask);
-        acc_0_0h = vdotq_laneq_s32(acc_0_0h, raw_0, a_0, 3);
-        acc_0_0l = vdotq_laneq_s32(acc_0_0l, vreinterpretq_s8_u8(lo_0), a_0, 3);
+        acc = vdotq_laneq_s32(acc, raw_0, a_0, 3);
+        acc_2 = vdotq_laneq_s32(acc_2, vreinterpretq_s8_u8(lo_0), a_0, 3);
         raw_1 = vld1q_s8((const int8_t *)(rhs_1_at + 112));
         lo_1 = vandq_u8(vreinterpretq_u8_s8(raw_1), mask);
-        acc_0_1h = vdotq_laneq_s32(acc_0_1h, raw_1, a_0, 3);
-        acc_0_1l = vdotq_laneq_s32(acc_0_1l, vreinterpretq_s8_u8(lo_1), a_0, 3);
+        acc_3 = vdotq_laneq_s32(acc_3, raw_1, a_0, 3);
+        acc_4 = vdotq_laneq_s32(acc_4, vreinterpretq_s8_u8(lo_1), a_0, 3);
         lhs_panel_at += 32;
         rhs_panel_at += 128;
         rhs_1_at += 128;
       }
+      acc_0_0h = vaddq_s32(acc_0_0h, acc);
+      acc_0_0l = vaddq_s32(acc_0_0l, acc_2);
+      acc_0_1h = vaddq_s32(acc_0_1h, acc_3);
+      acc_0_1l = vaddq_s32(acc_0_1l, acc_4);
       acc_0_0h = vsubq_s32(acc_0_0h, acc_0_0l);
       acc_0_0h = vshrq_n_s32(acc_0_0h, 4);
       acc_0_1h = vsubq_s32(acc_0_1h, acc_0_1l);
@@ -274,5 +282,5 @@ void tw_matmul_i32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod(const tw_args* args) 
 
 #else
 // Not for this architecture.
-typedef int tw_matmul_i32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_is_for_aarch64;
+typedef int tw_matmul_i32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_a2_is_for_aarch64;
 #endif

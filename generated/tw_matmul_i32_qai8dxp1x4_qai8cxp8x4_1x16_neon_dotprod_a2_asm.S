@@ -6,47 +6,48 @@
 //     | 8 x k bits of codes | 1 i32 x sums | 1 i32 x zeros | 1 f32 x scales |
 // rhs i8 n8 kr4 k%32 [data|sums:i32*1|scales:f32|zeros:f32|bias:f32] (fc2adaf91608f572)
 //     | 64 x k bits of codes | 8 i32 x sums | 8 f32 x scales | 8 f32 x zeros | 8 f32 x bias |
-// tile 1 x 16: needs 11 vector registers on neon_dotprod (4 accumulators + 7 operands), 32 exist
+// tile 1 x 16: needs 13 vector registers on neon_dotprod (8 accumulators + 5 operands), 32 exist
 //
-// from   specs/matmul_i32_qai8dxp_qai8cxp.yaml (512bc9ddb0e5b0b0)
+// from   specs/matmul_i32_qai8dxp_qai8cxp.yaml (e95aba2facf04a2c)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 rhs_1  x10 k_padded  x11 k_left  x12 lhs_panel  x13 rhs_panel
 //  x14 rhs_1  v0 raw_0  v1 raw_1  v2 raw_0  v3 raw_1  v4 raw_2  v5 raw_3  v6 raw_2  v7 raw_3
-//  v16 acc_0_0  v17 acc_0_1  v18 acc_0_2  v19 acc_0_3  v20 a_0  v21 a_0
+//  v16 acc0_0_0 ...  v17 acc0_0_1 ...  v18 acc0_0_2 ...  v19 acc0_0_3 ...  v20 acc1_0_0 ...
+//  v21 acc1_0_1 ...  v22 acc1_0_2 ...  v23 acc1_0_3 ...  v24 a_0  v25 a_0
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod
 #if defined(__ELF__)
 #define L(name) .L##name
   .text
   .balign 64
-  .globl tw_matmul_i32_qai8dxp1x4_qai8cxp8x4_1x16_neon_dotprod_asm
-  .type tw_matmul_i32_qai8dxp1x4_qai8cxp8x4_1x16_neon_dotprod_asm, %function
-tw_matmul_i32_qai8dxp1x4_qai8cxp8x4_1x16_neon_dotprod_asm:
+  .globl tw_matmul_i32_qai8dxp1x4_qai8cxp8x4_1x16_neon_dotprod_a2_asm
+  .type tw_matmul_i32_qai8dxp1x4_qai8cxp8x4_1x16_neon_dotprod_a2_asm, %function
+tw_matmul_i32_qai8dxp1x4_qai8cxp8x4_1x16_neon_dotprod_a2_asm:
 #elif defined(__APPLE__)
 #define L(name) L##name
   .text
   .balign 64
-  .globl _tw_matmul_i32_qai8dxp1x4_qai8cxp8x4_1x16_neon_dotprod_asm
-_tw_matmul_i32_qai8dxp1x4_qai8cxp8x4_1x16_neon_dotprod_asm:
+  .globl _tw_matmul_i32_qai8dxp1x4_qai8cxp8x4_1x16_neon_dotprod_a2_asm
+_tw_matmul_i32_qai8dxp1x4_qai8cxp8x4_1x16_neon_dotprod_a2_asm:
 #elif defined(_WIN32)
 #define L(name) .L##name
   .text
   .balign 64
-  .globl tw_matmul_i32_qai8dxp1x4_qai8cxp8x4_1x16_neon_dotprod_asm
-  .def tw_matmul_i32_qai8dxp1x4_qai8cxp8x4_1x16_neon_dotprod_asm
+  .globl tw_matmul_i32_qai8dxp1x4_qai8cxp8x4_1x16_neon_dotprod_a2_asm
+  .def tw_matmul_i32_qai8dxp1x4_qai8cxp8x4_1x16_neon_dotprod_a2_asm
   .scl 2
   .type 32
   .endef
-tw_matmul_i32_qai8dxp1x4_qai8cxp8x4_1x16_neon_dotprod_asm:
+tw_matmul_i32_qai8dxp1x4_qai8cxp8x4_1x16_neon_dotprod_a2_asm:
 #endif
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
 #elif defined(_WIN32)
-  .seh_proc tw_matmul_i32_qai8dxp1x4_qai8cxp8x4_1x16_neon_dotprod_asm
+  .seh_proc tw_matmul_i32_qai8dxp1x4_qai8cxp8x4_1x16_neon_dotprod_a2_asm
   hint #34
   .seh_nop
   .seh_endprologue
@@ -72,10 +73,14 @@ L(m):
   add x9, x3, x9
   cmp x4, #8                                             // rhs_1
   csel x9, x3, x9, ls
-  movi v16.2d, #0                                        // acc_0_0
-  movi v17.2d, #0                                        // acc_0_1
-  movi v18.2d, #0                                        // acc_0_2
-  movi v19.2d, #0                                        // acc_0_3
+  movi v16.2d, #0                                        // acc0_0_0
+  movi v17.2d, #0                                        // acc0_0_1
+  movi v18.2d, #0                                        // acc0_0_2
+  movi v19.2d, #0                                        // acc0_0_3
+  movi v20.2d, #0                                        // acc1_0_0
+  movi v21.2d, #0                                        // acc1_0_1
+  movi v22.2d, #0                                        // acc1_0_2
+  movi v23.2d, #0                                        // acc1_0_3
   lsr x11, x10, #5                                       // k_steps
   mov x12, x7                                            // lhs_panel
   mov x13, x3                                            // rhs_panel
@@ -87,84 +92,88 @@ L(m):
 L(k):
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x13], #64       // raw_0, raw_1, raw_0, raw_1, rhs_panel
   ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x14], #64       // raw_2, raw_3, raw_2, raw_3, rhs_1
-  ldp q21, q20, [x12], #32                               // a_0, a_0
-  sdot v16.4s, v0.16b, v21.4b[0]                         // acc_0_0
-  sdot v17.4s, v1.16b, v21.4b[0]                         // acc_0_1
-  sdot v18.4s, v4.16b, v21.4b[0]                         // acc_0_2
-  sdot v19.4s, v5.16b, v21.4b[0]                         // acc_0_3
-  sdot v16.4s, v2.16b, v21.4b[1]                         // acc_0_0
-  sdot v17.4s, v3.16b, v21.4b[1]                         // acc_0_1
-  sdot v18.4s, v6.16b, v21.4b[1]                         // acc_0_2
-  sdot v19.4s, v7.16b, v21.4b[1]                         // acc_0_3
+  ldp q25, q24, [x12], #32                               // a_0, a_0
+  sdot v16.4s, v0.16b, v25.4b[0]                         // acc_0_0
+  sdot v17.4s, v1.16b, v25.4b[0]                         // acc_0_1
+  sdot v18.4s, v4.16b, v25.4b[0]                         // acc_0_2
+  sdot v19.4s, v5.16b, v25.4b[0]                         // acc_0_3
+  sdot v20.4s, v2.16b, v25.4b[1]                         // acc_0_0
+  sdot v21.4s, v3.16b, v25.4b[1]                         // acc_0_1
+  sdot v22.4s, v6.16b, v25.4b[1]                         // acc_0_2
+  sdot v23.4s, v7.16b, v25.4b[1]                         // acc_0_3
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x13], #64       // raw_0, raw_1, raw_0, raw_1, rhs_panel
   ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x14], #64       // raw_2, raw_3, raw_2, raw_3, rhs_1
-  sdot v16.4s, v0.16b, v21.4b[2]                         // acc_0_0
-  sdot v17.4s, v1.16b, v21.4b[2]                         // acc_0_1
-  sdot v18.4s, v4.16b, v21.4b[2]                         // acc_0_2
-  sdot v19.4s, v5.16b, v21.4b[2]                         // acc_0_3
-  sdot v16.4s, v2.16b, v21.4b[3]                         // acc_0_0
-  sdot v17.4s, v3.16b, v21.4b[3]                         // acc_0_1
-  sdot v18.4s, v6.16b, v21.4b[3]                         // acc_0_2
-  sdot v19.4s, v7.16b, v21.4b[3]                         // acc_0_3
+  sdot v16.4s, v0.16b, v25.4b[2]                         // acc_0_0
+  sdot v17.4s, v1.16b, v25.4b[2]                         // acc_0_1
+  sdot v18.4s, v4.16b, v25.4b[2]                         // acc_0_2
+  sdot v19.4s, v5.16b, v25.4b[2]                         // acc_0_3
+  sdot v20.4s, v2.16b, v25.4b[3]                         // acc_0_0
+  sdot v21.4s, v3.16b, v25.4b[3]                         // acc_0_1
+  sdot v22.4s, v6.16b, v25.4b[3]                         // acc_0_2
+  sdot v23.4s, v7.16b, v25.4b[3]                         // acc_0_3
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x13], #64       // raw_0, raw_1, raw_0, raw_1, rhs_panel
   ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x14], #64       // raw_2, raw_3, raw_2, raw_3, rhs_1
-  sdot v16.4s, v0.16b, v20.4b[0]                         // acc_0_0
-  sdot v17.4s, v1.16b, v20.4b[0]                         // acc_0_1
-  sdot v18.4s, v4.16b, v20.4b[0]                         // acc_0_2
-  sdot v19.4s, v5.16b, v20.4b[0]                         // acc_0_3
-  sdot v16.4s, v2.16b, v20.4b[1]                         // acc_0_0
-  sdot v17.4s, v3.16b, v20.4b[1]                         // acc_0_1
-  sdot v18.4s, v6.16b, v20.4b[1]                         // acc_0_2
-  sdot v19.4s, v7.16b, v20.4b[1]                         // acc_0_3
+  sdot v16.4s, v0.16b, v24.4b[0]                         // acc_0_0
+  sdot v17.4s, v1.16b, v24.4b[0]                         // acc_0_1
+  sdot v18.4s, v4.16b, v24.4b[0]                         // acc_0_2
+  sdot v19.4s, v5.16b, v24.4b[0]                         // acc_0_3
+  sdot v20.4s, v2.16b, v24.4b[1]                         // acc_0_0
+  sdot v21.4s, v3.16b, v24.4b[1]                         // acc_0_1
+  sdot v22.4s, v6.16b, v24.4b[1]                         // acc_0_2
+  sdot v23.4s, v7.16b, v24.4b[1]                         // acc_0_3
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x13], #64       // raw_0, raw_1, raw_0, raw_1
   ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x14], #64       // raw_2, raw_3, raw_2, raw_3
-  sdot v16.4s, v0.16b, v20.4b[2]                         // acc_0_0
-  sdot v17.4s, v1.16b, v20.4b[2]                         // acc_0_1
-  sdot v18.4s, v4.16b, v20.4b[2]                         // acc_0_2
-  sdot v19.4s, v5.16b, v20.4b[2]                         // acc_0_3
-  sdot v16.4s, v2.16b, v20.4b[3]                         // acc_0_0
-  sdot v17.4s, v3.16b, v20.4b[3]                         // acc_0_1
-  sdot v18.4s, v6.16b, v20.4b[3]                         // acc_0_2
-  sdot v19.4s, v7.16b, v20.4b[3]                         // acc_0_3
+  sdot v16.4s, v0.16b, v24.4b[2]                         // acc_0_0
+  sdot v17.4s, v1.16b, v24.4b[2]                         // acc_0_1
+  sdot v18.4s, v4.16b, v24.4b[2]                         // acc_0_2
+  sdot v19.4s, v5.16b, v24.4b[2]                         // acc_0_3
+  sdot v20.4s, v2.16b, v24.4b[3]                         // acc_0_0
+  sdot v21.4s, v3.16b, v24.4b[3]                         // acc_0_1
+  sdot v22.4s, v6.16b, v24.4b[3]                         // acc_0_2
+  sdot v23.4s, v7.16b, v24.4b[3]                         // acc_0_3
   subs x11, x11, #1                                      // next k
   b.hi L(k)
 L(k_done):
+  add v0.4s, v16.4s, v20.4s                              // sum_0
+  add v1.4s, v17.4s, v21.4s                              // sum_1
+  add v2.4s, v18.4s, v22.4s                              // sum_2
+  add v3.4s, v19.4s, v23.4s                              // sum_3
   lsl x11, x10, #3
   add x12, x3, x11                                       // field
   add x11, x9, x11                                       // field
-  ldp q1, q0, [x12, #0]                                  // colsum_0, colsum_1
-  ldp q3, q2, [x11, #0]                                  // colsum_2, colsum_3
+  ldp q5, q4, [x12, #0]                                  // colsum_0, colsum_1
+  ldp q7, q6, [x11, #0]                                  // colsum_2, colsum_3
   add x11, x10, #4
   add x11, x7, x11                                       // field
-  ld1r {v4.4s}, [x11]                                    // zero_0
-  mla v16.4s, v1.4s, v4.4s                               // sum
-  mla v17.4s, v0.4s, v4.4s                               // sum
-  mla v18.4s, v3.4s, v4.4s                               // sum
-  mla v19.4s, v2.4s, v4.4s                               // sum
+  ld1r {v16.4s}, [x11]                                   // zero_0
+  mla v0.4s, v5.4s, v16.4s                               // sum
+  mla v1.4s, v4.4s, v16.4s                               // sum
+  mla v2.4s, v7.4s, v16.4s                               // sum
+  mla v3.4s, v6.4s, v16.4s                               // sum
   lsl x11, x10, #3
   add x11, x11, #64
   add x12, x3, x11                                       // field
   add x11, x9, x11                                       // field
-  ldp q1, q0, [x12, #0]                                  // zero_column_0, zero_column_1
-  ldp q3, q2, [x11, #0]                                  // zero_column_2, zero_column_3
-  fcvtns v1.4s, v1.4s                                    // zeros
-  fcvtns v0.4s, v0.4s                                    // zeros
-  fcvtns v3.4s, v3.4s                                    // zeros
-  fcvtns v2.4s, v2.4s                                    // zeros
+  ldp q5, q4, [x12, #0]                                  // zero_column_0, zero_column_1
+  ldp q7, q6, [x11, #0]                                  // zero_column_2, zero_column_3
+  fcvtns v5.4s, v5.4s                                    // zeros
+  fcvtns v4.4s, v4.4s                                    // zeros
+  fcvtns v7.4s, v7.4s                                    // zeros
+  fcvtns v6.4s, v6.4s                                    // zeros
   add x11, x7, x10                                       // field
   add x12, x10, #4
   add x12, x7, x12                                       // field
   mov x13, #0
   ldr x14, [x0, #8*3]                                    // k
   sub x13, x13, x14
-  dup v4.4s, w13                                         // minus_k
-  ld1r {v5.4s}, [x11]                                    // sum_of_codes
-  ld1r {v6.4s}, [x12]                                    // zero
-  mla v5.4s, v6.4s, v4.4s                                // row
-  mla v16.4s, v1.4s, v5.4s                               // sum
-  mla v17.4s, v0.4s, v5.4s                               // sum
-  mla v18.4s, v3.4s, v5.4s                               // sum
-  mla v19.4s, v2.4s, v5.4s                               // sum
+  dup v16.4s, w13                                        // minus_k
+  ld1r {v17.4s}, [x11]                                   // sum_of_codes
+  ld1r {v18.4s}, [x12]                                   // zero
+  mla v17.4s, v18.4s, v16.4s                             // row
+  mla v0.4s, v5.4s, v17.4s                               // sum
+  mla v1.4s, v4.4s, v17.4s                               // sum
+  mla v2.4s, v7.4s, v17.4s                               // sum
+  mla v3.4s, v6.4s, v17.4s                               // sum
   mov x11, #16
   lsl x10, x10, #3
   add x10, x10, #96
@@ -181,15 +190,15 @@ L(k_done):
   add x12, x12, #32
   cmp x11, #0                                            // bias
   csel x9, x9, x12, eq
-  ldp q1, q0, [x10, #0]                                  // bias, bias
-  ldp q3, q2, [x9, #0]                                   // bias, bias
-  add v1.4s, v16.4s, v1.4s                               // sum
-  str q1, [x6, #0]                                       // sum
-  add v0.4s, v17.4s, v0.4s                               // sum
+  ldp q5, q4, [x10, #0]                                  // bias, bias
+  ldp q7, q6, [x9, #0]                                   // bias, bias
+  add v0.4s, v0.4s, v5.4s                                // sum
+  str q0, [x6, #0]                                       // sum
+  add v0.4s, v1.4s, v4.4s                                // sum
   str q0, [x6, #16]                                      // sum
-  add v0.4s, v18.4s, v3.4s                               // sum
+  add v0.4s, v2.4s, v7.4s                                // sum
   str q0, [x6, #32]                                      // sum
-  add v0.4s, v19.4s, v2.4s                               // sum
+  add v0.4s, v3.4s, v6.4s                                // sum
   str q0, [x6, #48]                                      // sum
   b L(if_done)
 L(if_else):
@@ -211,22 +220,22 @@ L(if_else):
   csel x12, x12, xzr, hs
   cmp x12, #0
   csel x12, x10, x10, eq
-  ld1r {v0.4s}, [x12]                                    // bias
+  ld1r {v4.4s}, [x12]                                    // bias
   mov x14, #1
   cmp x13, x14
   csel x14, x13, x14, lo
   add x14, x12, x14, lsl #2
-  ld1 {v0.s}[1], [x14]                                   // bias
+  ld1 {v4.s}[1], [x14]                                   // bias
   mov x14, #2
   cmp x13, x14
   csel x14, x13, x14, lo
   add x14, x12, x14, lsl #2
-  ld1 {v0.s}[2], [x14]                                   // bias
+  ld1 {v4.s}[2], [x14]                                   // bias
   mov x14, #3
   cmp x13, x14
   csel x13, x13, x14, lo
   add x12, x12, x13, lsl #2
-  ld1 {v0.s}[3], [x12]                                   // bias
+  ld1 {v4.s}[3], [x12]                                   // bias
   mov x12, #4
   subs x13, x11, x12
   csel x13, x13, xzr, hs
@@ -235,22 +244,22 @@ L(if_else):
   add x14, x10, #16
   cmp x12, #0
   csel x12, x10, x14, eq
-  ld1r {v1.4s}, [x12]                                    // bias
+  ld1r {v5.4s}, [x12]                                    // bias
   mov x14, #1
   cmp x13, x14
   csel x14, x13, x14, lo
   add x14, x12, x14, lsl #2
-  ld1 {v1.s}[1], [x14]                                   // bias
+  ld1 {v5.s}[1], [x14]                                   // bias
   mov x14, #2
   cmp x13, x14
   csel x14, x13, x14, lo
   add x14, x12, x14, lsl #2
-  ld1 {v1.s}[2], [x14]                                   // bias
+  ld1 {v5.s}[2], [x14]                                   // bias
   mov x14, #3
   cmp x13, x14
   csel x13, x13, x14, lo
   add x12, x12, x13, lsl #2
-  ld1 {v1.s}[3], [x12]                                   // bias
+  ld1 {v5.s}[3], [x12]                                   // bias
   mov x12, #8
   subs x13, x11, x12
   csel x13, x13, xzr, hs
@@ -258,22 +267,22 @@ L(if_else):
   csel x12, x12, xzr, hs
   cmp x12, #0
   csel x12, x10, x9, eq
-  ld1r {v2.4s}, [x12]                                    // bias
+  ld1r {v6.4s}, [x12]                                    // bias
   mov x14, #1
   cmp x13, x14
   csel x14, x13, x14, lo
   add x14, x12, x14, lsl #2
-  ld1 {v2.s}[1], [x14]                                   // bias
+  ld1 {v6.s}[1], [x14]                                   // bias
   mov x14, #2
   cmp x13, x14
   csel x14, x13, x14, lo
   add x14, x12, x14, lsl #2
-  ld1 {v2.s}[2], [x14]                                   // bias
+  ld1 {v6.s}[2], [x14]                                   // bias
   mov x14, #3
   cmp x13, x14
   csel x13, x13, x14, lo
   add x12, x12, x13, lsl #2
-  ld1 {v2.s}[3], [x12]                                   // bias
+  ld1 {v6.s}[3], [x12]                                   // bias
   mov x12, #12
   subs x11, x11, x12
   csel x11, x11, xzr, hs
@@ -282,26 +291,26 @@ L(if_else):
   add x9, x9, #16
   cmp x12, #0
   csel x9, x10, x9, eq
-  ld1r {v3.4s}, [x9]                                     // bias
+  ld1r {v7.4s}, [x9]                                     // bias
   mov x10, #1
   cmp x11, x10
   csel x10, x11, x10, lo
   add x10, x9, x10, lsl #2
-  ld1 {v3.s}[1], [x10]                                   // bias
+  ld1 {v7.s}[1], [x10]                                   // bias
   mov x10, #2
   cmp x11, x10
   csel x10, x11, x10, lo
   add x10, x9, x10, lsl #2
-  ld1 {v3.s}[2], [x10]                                   // bias
+  ld1 {v7.s}[2], [x10]                                   // bias
   mov x10, #3
   cmp x11, x10
   csel x10, x11, x10, lo
   add x9, x9, x10, lsl #2
-  ld1 {v3.s}[3], [x9]                                    // bias
-  add v0.4s, v16.4s, v0.4s                               // sum
-  add v1.4s, v17.4s, v1.4s                               // sum
-  add v2.4s, v18.4s, v2.4s                               // sum
-  add v3.4s, v19.4s, v3.4s                               // sum
+  ld1 {v7.s}[3], [x9]                                    // bias
+  add v0.4s, v0.4s, v4.4s                                // sum
+  add v1.4s, v1.4s, v5.4s                                // sum
+  add v2.4s, v2.4s, v6.4s                                // sum
+  add v3.4s, v3.4s, v7.4s                                // sum
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)
@@ -423,7 +432,7 @@ L(n_done):
   .seh_endproc
 #endif
 #if defined(__ELF__)
-  .size tw_matmul_i32_qai8dxp1x4_qai8cxp8x4_1x16_neon_dotprod_asm, .-tw_matmul_i32_qai8dxp1x4_qai8cxp8x4_1x16_neon_dotprod_asm
+  .size tw_matmul_i32_qai8dxp1x4_qai8cxp8x4_1x16_neon_dotprod_a2_asm, .-tw_matmul_i32_qai8dxp1x4_qai8cxp8x4_1x16_neon_dotprod_a2_asm
 #endif
 #if defined(__ELF__)
   .section .note.gnu.property,"a",%note
