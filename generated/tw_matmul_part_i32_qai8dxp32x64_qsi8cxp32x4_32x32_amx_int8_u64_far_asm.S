@@ -8,7 +8,7 @@
 //     | 256 x k bits of codes | 32 i32 x sums | 32 f32 x scales | 32 f32 x bias |
 // tile 32 x 32: needs 2 vector registers on amx_int8 (1 accumulator + 1 operand), 32 exist
 //
-// from   specs/matmul_part_i32_qai8dxp_qsi8cxp.yaml (fd461c54796ee528)
+// from   specs/matmul_part_f32_qai8dxp_qsi8cxp.yaml (dfac0eb760018fc8)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -46,8 +46,7 @@
 // from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (66bcae7f7682eaf7)
 // from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (441c2082d6075f57)
 // from   specs/matmul_i32_qai8dxp_qai8cxp.yaml (e95aba2facf04a2c)
-// from   specs/matmul_part_f32_qai8dxp_qsi8cxp.yaml (e5bb5e00207c2f11)
-// from   specs/matmul_part_i32_qai8dxp_qsi8cxp.yaml (fd461c54796ee528)
+// from   specs/matmul_part_f32_qai8dxp_qsi8cxp.yaml (dfac0eb760018fc8)
 // again  tilewright generate
 
 #ifndef TILEWRIGHT_GENERATED_H
@@ -1980,8 +1979,8 @@ void tw_matmul_i32_qai8dxp8svlx4_qsi4cxp8svlx4_8svlx8svl_sme_asm(const tw_args *
 void tw_matmul_i32_qai8dxp8svlx4_qsi4cxp8svlx4_8svlx8svl_sme2_asm(const tw_args *args);
 void tw_matmul_i32_qai8dxp1x4_qsi4cxp8svlx4_1x64svl_sme2_dot_u64_asm(const tw_args *args);
 void tw_matmul_part_clamp_f32_qai8dxp32x64_qsi8cxp32x4_32x32_amx_int8_u64_far_asm(const tw_args *args);
-void tw_matmul_part_clamp_f32_qai8dxp32x64_qsi4cxp32x4_32x32_amx_int8_u64_far_asm(const tw_args *args);
 void tw_matmul_part_i32_qai8dxp32x64_qsi8cxp32x4_32x32_amx_int8_u64_far_asm(const tw_args *args);
+void tw_matmul_part_clamp_f32_qai8dxp32x64_qsi4cxp32x4_32x32_amx_int8_u64_far_asm(const tw_args *args);
 void tw_matmul_part_i32_qai8dxp32x64_qsi4cxp32x4_32x32_amx_int8_u64_far_asm(const tw_args *args);
 
 /* Packers. */

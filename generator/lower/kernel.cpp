@@ -392,10 +392,8 @@ class KernelWriter {
   LinesAhead beside_;
 };
 
-}  // namespace
-
 /// Sums of codes in tiles, whole columns or none, 32 bits each.
-static void check_part(const Variant& v) {
+void check_part(const Variant& v) {
   const Family& family = v.family;
   if (family.operation != Operation::part) return;
   const bool sums = family.dst == ElementType::i32, outputs = family.dst == ElementType::f32;
@@ -405,6 +403,8 @@ static void check_part(const Variant& v) {
       "parts of k are of technique tile, codes with a scale a row and weights without blocks, dst "
       "i32 or, of the last ones, f32; nothing else is added to");
 }
+
+}  // namespace
 
 Program lower(const Variant& variant) {
   check_part(variant);
