@@ -8,6 +8,7 @@
 
 #include "benches.h"
 #include "spec/workload_reader.h"
+#include "tuner/program/cores.h"
 
 namespace tw::bench {
 namespace {
@@ -16,6 +17,7 @@ struct Options {
   std::string workload;
   std::string family = "matmul_clamp_f32_qai8dxp_qsi4cxp";
   KernelRequest kernel;
+  size_t threads = 1;
   bool all_kernels = false, packers = false, convolutions = false, depthwise = false,
        attention = false;
   bool appends = false, gated = false, quick = false;
@@ -28,6 +30,7 @@ Examples:
   tilewright_bench                                       the layers of gemma2b, then their packers
   tilewright_bench --quick --workload my_model.yaml
   tilewright_bench --family matmul_clamp_f32_qai8dxp_qsi8cxp
+  tilewright_bench --threads 2 --filter workload         of all threads together, limits too
   tilewright_bench --all-kernels --isa avx512_vnni       every row, assembly against intrinsics
   tilewright_bench --kernel NAME --m 4 --n 16384 --prefetch 8192
   tilewright_bench --records quick.jsonl --records exhaustive.jsonl     what tuning is worth
@@ -38,9 +41,13 @@ void add_options(CLI::App& app, Options& o) {
       ->default_val(TILEWRIGHT_SOURCE_DIR "/specs/workloads/gemma2b.yaml");
   app.add_option("--family", o.family, "kernels for all of the workload's layers")
       ->default_val(o.family);
+  auto* threads = app.add_option("--threads", o.threads,
+                                 "that share a layer, each on a core of its own (default: 1)")
+                      ->check(CLI::PositiveNumber);
   auto* one = app.add_option("--kernel", o.kernel.kernel, "only this registry row, by name");
   auto* all = app.add_flag("--all-kernels", o.all_kernels, "every registry row of this CPU");
   one->excludes(all);
+  threads->excludes(one)->excludes(all);
   app.add_option("--isa", o.kernel.isa, "with --all-kernels: only rows of this ISA");
   app.add_option("--m", o.kernel.m, "with kernels: rows (default: the tile's; 128 when hot)");
   app.add_option("--n", o.kernel.n, "with kernels: columns")->default_val(o.kernel.n);
@@ -63,6 +70,15 @@ void add_options(CLI::App& app, Options& o) {
   app.footer(examples);
 }
 
+/// Helpers beside the thread that measures, which settles on the last core that it may use.
+std::unique_ptr<Team> team_of(size_t threads) {
+  if (threads == 1) return nullptr;
+  auto device = tilewright::sized<tw_device>();
+  if (tw_device_detect(&device) != TW_OK) fail(tw_error_message());
+  const std::vector<int> allowed = allowed_cores();
+  return std::make_unique<Team>(tuner::helpers_of(device, allowed, allowed.back(), threads));
+}
+
 void run_registered(const Options& options) {
   std::vector<std::string> arguments = {"tilewright_bench", "--benchmark_filter=" + options.filter};
   if (!options.json.empty()) {
@@ -81,7 +97,8 @@ void run_registered(const Options& options) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("How fast the kernels are on one core of this machine.", "tilewright_bench");
+  CLI::App app("How fast the kernels are on this machine, on one core unless said otherwise.",
+               "tilewright_bench");
   Options options;
   add_options(app, options);
   CLI11_PARSE(app, argc, argv);
@@ -90,6 +107,7 @@ int run(int argc, char** argv) {
   const Workload workload = read_workload(options.workload);
   Session session;
   session.family = options.family;
+  session.team = team_of(options.threads);  // before this thread settles on its own core
   start_session(session, options.quick);
   if (!options.records.empty()) {
     compare_records(session, workload, options.records);

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 
 #include "measure/machine_limits.h"
 #include "measure/race.h"
+#include "measure/team.h"
 #include "tilewright/tilewright.hpp"
 
 namespace tw::bench {
@@ -14,8 +16,9 @@ using namespace measure;  // NOLINT(google-build-using-namespace): what every be
 
 struct Session {
   tw_device device = tilewright::sized<tw_device>();
-  int cpu = -1;        ///< that measures
-  std::string family;  ///< of the workload's layers
+  int cpu = -1;                ///< that measures
+  std::unique_ptr<Team> team;  ///< shares a layer's slices; null: one thread
+  std::string family;          ///< of the workload's layers
   Limits limits;
   Effort effort;
   size_t rotate_bytes = 0;  ///< packed weights fill that much memory: more than the caches hold

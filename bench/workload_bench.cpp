@@ -114,8 +114,10 @@ struct Loaded {
 
 PlannedMatmul& load(Loaded& loaded, const Session& session, const Layer& layer,
                     Arithmetic arithmetic) {
-  MatmulOptions options = {
-      .family = session.family.c_str(), .rotate_bytes = session.rotate_bytes, .scratch = true};
+  MatmulOptions options = {.family = session.family.c_str(),
+                           .rotate_bytes = session.rotate_bytes,
+                           .team = session.team.get(),
+                           .scratch = true};
   if (loaded.layer != &layer) {
     loaded.own.reset();
     loaded.bf16.reset();
@@ -152,7 +154,8 @@ void run_layer(benchmark::State& state, const Session& session, const Layer& lay
                        matmul.run();
                      },
                      matmul.macs()}},
-                   session.effort, session.limits, *segments[0].kernel, &matmul.rhs_memory());
+                   session.effort, session.limits, *segments[0].kernel, &matmul.rhs_memory(),
+                   session.team.get());
   for (auto _ : state) state.SetIterationTime(race.round());
   matmul.check();
 

@@ -5,6 +5,7 @@
 
 #include "measure/machine_limits.h"
 #include "measure/race.h"
+#include "measure/team.h"
 #include "tilewright/registry.h"
 
 namespace tw::measure {
@@ -16,9 +17,10 @@ class LimitedRace {
     int compute = -1, loaded = -1, read = -1;
   };
   /// `kernel` says which compute limit applies. Streamed weights are read from `memory`; null: the
-  /// weights are hot, there is no memory limit.
+  /// weights are hot, there is no memory limit. A team's limits are those of all of its threads at
+  /// the same time; null: those of the caller alone.
   LimitedRace(std::vector<Contender> contenders, const Effort& effort, const Limits& limits,
-              const tw_kernel& kernel, const Memory* memory);
+              const tw_kernel& kernel, const Memory* memory, Team* team = nullptr);
   double round() { return race_.round(); }
   [[nodiscard]] const Samples& samples(size_t contender) const {
     return race_.samples()[contender];
@@ -32,7 +34,7 @@ class LimitedRace {
 
  private:
   [[nodiscard]] double smaller(int compute, double m, double bytes_per_weight) const;
-  double read_gbs_;
+  double read_gbs_;  ///< at least; what one thread reads
   Places at_;
   Race race_;
 };

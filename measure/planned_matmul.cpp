@@ -76,6 +76,7 @@ PlannedMatmul::PlannedMatmul(const tw_device& device, const Weights& weights,
   matmul.dst_type = options.dst;
   if (options.dst == TW_S8) matmul.lhs_type = TW_S8;
   matmul.rhs_layout = options.rhs_layout;
+  matmul.threads = team_ != nullptr ? team_->threads() : 1;
   matmul.settings = options.settings.data();
   matmul.setting_count = options.settings.size();
   if (options.rhs_prefetch) {

@@ -25,6 +25,9 @@ class Team {
   /// not be used.
   void share(size_t count, const std::function<void(size_t)>& work);
 
+  /// With the caller's.
+  [[nodiscard]] size_t threads() const { return threads_.size() + 1; }
+
  private:
   void serve(int core);
   void take_all();
