@@ -110,7 +110,7 @@ void tw_choose_decoding(tw_plan* plan, const tw_matmul* matmul, double segment_c
   if (decoding->decoder == NULL) return;
   add_kernels(plan, &decoding->split);
   if (decoding->split.count != 0) {
-    tw_split_build(&decoding->split, segment_cycles);
+    tw_split_build(&decoding->split, segment_cycles, 0);
   } else {
     decoding->decoder = NULL;
   }
@@ -174,7 +174,7 @@ bool tw_decode_always(tw_plan* plan, const tw_kernel* decoder, const tw_matmul* 
     if (plan->lhs_unpacked == unpacked) tw_add_choice(plan, split, &choice);
   }
   if (split->count == 0) return false;
-  tw_split_build(split, segment_cycles);
+  tw_split_build(split, segment_cycles, 0);
   plan->decoding.split = *split;
   return true;
 }

@@ -215,7 +215,7 @@ typedef struct tw_choice {
   double tile_cycles; /* all tiles of one tile row */
 } tw_choice;
 
-/* How rows below 2 * tallest tile are covered best: the last segment, before it the rest. */
+/* How rows below 2 * tallest tile are covered best: a segment, and the rest of them. */
 typedef struct tw_tail {
   double cycles;
   unsigned char choice, rows, segments;
@@ -227,12 +227,14 @@ typedef struct tw_split {
   tw_choice choices[TW_MAX_CHOICES];
   size_t tallest; /* tile rows, of the cost model's choices */
   size_t main;    /* choice with fewest cycles per row */
-  double segment_cycles;
-  tw_tail tail[2 * TW_MAX_TILE_M];
+  double segment_cycles, stream_cycles;
+  tw_tail tail[2 * TW_MAX_TILE_M]; /* behind a segment */
+  tw_tail all[2 * TW_MAX_TILE_M];  /* that many rows are all: their first tiles wait for weights */
 } tw_split;
 
-/* `choices` and `count` are set; `segment_cycles` is what one more segment costs. */
-void tw_split_build(tw_split* split, double segment_cycles);
+/* `choices` and `count` are set; `segment_cycles` is what one more segment costs, `stream_cycles`
+ * what the weights take to come from memory; 0: they are in a cache. */
+void tw_split_build(tw_split* split, double segment_cycles, double stream_cycles);
 /* Of a kernel that is one of them. */
 const tw_choice* tw_choice_of(const tw_split* split, const tw_kernel* kernel);
 #define TW_NO_CHOICE SIZE_MAX
@@ -285,8 +287,9 @@ struct tw_plan {
   bool lhs_unpacked; /* for any number of rows */
   tw_split split;
   tw_decoding decoding;
-  tw_tuning tuning; /* as the caller gave it */
-  size_t n_block;   /* columns, whole panels and tiles: the plan's choice */
+  tw_tuning tuning;    /* as the caller gave it */
+  size_t n_block;      /* columns, whole panels and tiles: the plan's choice */
+  size_t near_columns; /* whole panels and tiles: their weights stay in L2 for another kernel */
   size_t range_count;
   tw_range ranges[TW_MAX_SETTINGS]; /* ascending */
 };

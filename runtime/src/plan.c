@@ -1,7 +1,7 @@
 /* A plan: for one weight matrix, its layout and the kernel for every number of rows.
  *
  * Every RHS layout that some runnable kernel of the family reads is tried; the one with the lowest
- *   sum over the mix of calls * max(cycles of the split for m, rhs bytes / TW_STREAM_BYTES)
+ *   sum over the mix of calls * cycles of the split for m
  * is taken. Of one ISA, what stands further back in the registry must be better by as much as the
  * model can tell: specs have such kernels in the order in which they are preferred. split.c has the
  * cycles of a split. */
@@ -210,27 +210,43 @@ static bool add_named_choices(tw_plan* plan, const tw_matmul* matmul) {
   return true;
 }
 
-/* Columns of a slice: whole panels and tiles, a quarter of the L2 cache at most (the packed LHS
- * has half of it), and few enough that all cores get several slices. */
-static size_t choose_n_block(const tw_plan* plan) {
-  size_t unit = plan->rhs_panel, block;
+/* Whole panels and tiles of all kernels. */
+static size_t column_unit(const tw_plan* plan) {
+  size_t unit = plan->rhs_panel;
   for (size_t i = 0; i < plan->split.count; ++i) {
     const size_t tile_n = plan->split.choices[i].tile_n;
     if (tile_n > 1) unit = tw_common_multiple(unit, tile_n);
   }
+  return unit;
+}
+
+/* Whole units, a quarter of the L2 cache at most (the packed LHS has half of it). */
+static size_t choose_near_columns(const tw_plan* plan, size_t unit) {
+  const size_t fit = tw_l2_bytes(plan) / 4 / plan->rhs_stride * plan->rhs_panel / unit;
+  return (fit > 0 ? fit : 1) * unit;
+}
+
+/* Columns of a slice: as many as leave all cores several slices. Weights are prefetched for the
+ * core that multiplies by the columns before them: at the beginning of a slice that was another. */
+static size_t choose_n_block(const tw_plan* plan, size_t unit) {
+  size_t block;
   if (plan->tuning.n_block != 0) {
     if (!tw_round_up(plan->tuning.n_block, unit, &block))
       block = tw_divide_up(plan->n, unit) * unit;
     return block;
   }
   const size_t units = tw_divide_up(plan->n, unit);
-  const size_t fit = tw_l2_bytes(plan) / 4 / plan->rhs_stride * plan->rhs_panel / unit;
-  const size_t fair = units / (TW_SLICES_PER_THREAD * plan->threads);
-  size_t smaller = fit < fair ? fit : fair;
+  size_t fair = units / (TW_SLICES_PER_THREAD * plan->threads);
   const size_t least = tw_divide_up(GATHER_COLUMNS, unit);
-  if (plan->taps != 0 && plan->lhs_unpacked && smaller < least) smaller = least;
-  const size_t blocks = tw_divide_up(units, smaller > 0 ? smaller : 1);
+  if (plan->taps != 0 && plan->lhs_unpacked && fair < least) fair = least;
+  const size_t blocks = tw_divide_up(units, fair > 0 ? fair : 1);
   return tw_divide_up(units, blocks) * unit; /* of like size */
+}
+
+static void choose_columns(tw_plan* plan) {
+  const size_t unit = column_unit(plan);
+  plan->n_block = choose_n_block(plan, unit);
+  plan->near_columns = choose_near_columns(plan, unit);
 }
 
 /* False when sizes overflow. */
@@ -248,14 +264,20 @@ static double panel_cycles(const tw_plan* plan) {
   return (double)(tw_divide_up(plan->n, plan->rhs_panel) * CALL_CYCLES);
 }
 
+/* To have the weights from memory. */
+static double stream_cycles(const tw_plan* plan) {
+  return (double)plan->rhs_bytes / TW_STREAM_BYTES;
+}
+
 /* Sets all that depends on the layout. False when nothing runs or sizes overflow. */
 static bool use_layout(tw_plan* plan, const tw_layout* layout, const tw_matmul* matmul) {
   if (!set_layout(plan, layout)) return false;
   add_choices(plan, matmul);
   if (plan->split.count == 0 || !add_named_choices(plan, matmul)) return false;
-  plan->n_block = choose_n_block(plan);
-  const size_t blocks = tw_divide_up(plan->n, plan->n_block);
-  tw_split_build(&plan->split, (double)(blocks * CALL_CYCLES));
+  choose_columns(plan);
+  const size_t near = plan->near_columns < plan->n_block ? plan->near_columns : plan->n_block;
+  const size_t blocks = tw_divide_up(plan->n, near);
+  tw_split_build(&plan->split, (double)(blocks * CALL_CYCLES), stream_cycles(plan));
   tw_choose_decoding(plan, matmul, panel_cycles(plan));
   tw_plan_use_settings(plan, matmul);
   return true;
@@ -265,7 +287,7 @@ static bool use_layout(tw_plan* plan, const tw_layout* layout, const tw_matmul* 
 static bool use_decoder(tw_plan* plan, const tw_kernel* decoder, const tw_matmul* matmul) {
   if (!set_layout(plan, decoder->rhs)) return false;
   if (!tw_decode_always(plan, decoder, matmul, panel_cycles(plan))) return false;
-  plan->n_block = choose_n_block(plan);
+  choose_columns(plan);
   tw_plan_use_settings(plan, matmul);
   return true;
 }
@@ -273,10 +295,8 @@ static bool use_decoder(tw_plan* plan, const tw_kernel* decoder, const tw_matmul
 double tw_plan_cycles(const tw_plan* plan, size_t m) {
   if (plan == NULL || m == 0) return 0;
   const tw_range* range = tw_plan_range(plan, m);
-  double compute = tw_split_cycles(&plan->split, m, range != NULL ? range->main : TW_NO_CHOICE);
-  if (tw_decodes(plan, m)) compute = tw_decoded_cycles(plan, m);
-  const double stream = (double)plan->rhs_bytes / TW_STREAM_BYTES;
-  return compute > stream ? compute : stream;
+  if (tw_decodes(plan, m)) return tw_decoded_cycles(plan, m);
+  return tw_split_cycles(&plan->split, m, range != NULL ? range->main : TW_NO_CHOICE);
 }
 
 static double mix_cycles(const tw_plan* plan, const tw_matmul* matmul) {

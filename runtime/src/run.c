@@ -275,11 +275,21 @@ static void run_segment(const tw_plan* plan, const tw_run_args* run, const tw_co
   }
 }
 
+/* By columns: several segments take turns, each reads the weights that the one before left in L2;
+ * and floats' parts of k follow each other as panels hold them, which is what prefetching takes. */
 static void run_rows(const tw_plan* plan, const tw_rows* rows, const tw_run_args* args,
                      const tw_corner* corner, const tw_part* part) {
   const size_t prefetch = tw_rhs_prefetch(plan, rows);
-  for (size_t i = 0; i < rows->count; ++i) {
-    run_segment(plan, args, corner, &rows->segments[i], part, prefetch);
+  const bool by_parts = tw_is_float(plan->rhs) && rows->count > 0 &&
+                        tw_k_block(plan, &rows->segments[0], args->k) < args->k;
+  const size_t most = rows->count > 1 || by_parts ? plan->near_columns : plan->n;
+  tw_part block = *part;
+  for (; block.column_begin < part->column_end; block.column_begin = block.column_end) {
+    const bool rest = part->column_end - block.column_begin <= most;
+    block.column_end = rest ? part->column_end : block.column_begin + most;
+    for (size_t i = 0; i < rows->count; ++i) {
+      run_segment(plan, args, corner, &rows->segments[i], &block, prefetch);
+    }
   }
 }
 

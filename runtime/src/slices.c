@@ -224,17 +224,19 @@ tw_part tw_slice_part(const tw_plan* plan, const tw_rows* rows, size_t slice) {
 
 /* ---- prefetch ---- */
 
-/* Bound by memory: as far ahead as the core's table says. Else one pass over the weights prefetches
- * far ahead, and several tile rows prefetch the next panel while they use this one, unless one
- * alone fills the L2 cache. */
+/* One pass over the weights, bound by memory: as far ahead as the core's table says; else a little
+ * further. Several tile rows prefetch the next panel while they use this one, unless one alone
+ * fills the L2 cache: the first of them waits for memory, the others could not. */
 size_t tw_rhs_prefetch(const tw_plan* plan, const tw_rows* rows) {
   if (rows->tuning.rhs_prefetch == TW_PREFETCH_OFF || rows->count == 0) return 0;
   if (rows->tuning.rhs_prefetch != 0) return rows->tuning.rhs_prefetch;
-  if (waits_for_weights(plan, rows)) return plan->core != NULL ? plan->core->stream_prefetch : 0;
-  const bool single_pass = rows->m <= tw_tile_rows(rows->segments[0].kernel, &plan->device);
-  if (single_pass && plan->rhs_stride < SINGLE_PASS_PREFETCH) return SINGLE_PASS_PREFETCH;
+  const tw_segment* first = &rows->segments[0];
+  if (first->rows <= tw_tile_rows(first->kernel, &plan->device)) {
+    if (!waits_for_weights(plan, rows)) return SINGLE_PASS_PREFETCH;
+    return plan->core != NULL ? plan->core->stream_prefetch : 0;
+  }
   const size_t l2 = tw_l2_bytes(plan);
-  const size_t k_block = tw_k_block(plan, &rows->segments[0], plan->k);
+  const size_t k_block = tw_k_block(plan, first, plan->k);
   if (k_block < plan->k && !tw_is_float(plan->rhs)) return plan->rhs_stride; /* all panels' */
   if (k_block < plan->k)
     return plan->rhs_stride / tw_divide_up(plan->k, k_block); /* the next one */

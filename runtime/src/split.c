@@ -1,9 +1,12 @@
 /* Rows to kernels: 12 rows are 8 + 4.
  *
  * Cost model, in cycles of one core:
+ *   sum of segments + max(0, stream_cycles - tile_cycles of the first), whose first tile row waits
+ *   for weights that the others find in a cache
  *   segment = ceil(rows / tile_m) * tile_cycles + segment_cycles
  *   tile_cycles = ceil(n / tile_n) * (tile_m * tile_n * k / macs_per_cycle + TILE_CYCLES)
  *   segment_cycles = blocks of columns * CALL_CYCLES
+ *   stream_cycles = bytes of the weights / TW_STREAM_BYTES
  * macs_per_cycle is the registry row's, 1 where it is not known; the constants are plan.c's.
  * Fewer rows than 2 * the tallest tile are covered by dynamic programming over the last segment;
  * what is above is whole tiles of the kernel with the fewest cycles per row. */
@@ -14,28 +17,36 @@ static double segment_cost(const tw_choice* choice, size_t rows, double segment_
   return (double)tiles * choice->tile_cycles + segment_cycles;
 }
 
-static tw_tail best_tail(const tw_split* split, size_t rows, double segment_cycles) {
+static double waiting(const tw_choice* first, double stream_cycles) {
+  return stream_cycles > first->tile_cycles ? stream_cycles - first->tile_cycles : 0;
+}
+
+/* The segment that is chosen waits for `stream`: the first one does, others for 0 cycles. */
+static tw_tail best_cover(const tw_split* split, size_t rows, double stream) {
   tw_tail best = {0, 0, 0, 0};
   for (size_t c = 0; c < split->count; ++c) {
-    /* Last segments of whole tiles, or all rows: others cost the same as one of these. */
-    const size_t tile = split->choices[c].tile_m;
-    for (size_t last = tile < rows ? tile : rows; last <= rows; last += tile) {
-      const tw_tail* rest = &split->tail[rows - last];
-      const double cycles = rest->cycles + segment_cost(&split->choices[c], last, segment_cycles);
+    /* Segments of whole tiles, or all rows: others cost the same as one of these. */
+    const tw_choice* choice = &split->choices[c];
+    const size_t tile = choice->tile_m;
+    for (size_t taken = tile < rows ? tile : rows; taken <= rows; taken += tile) {
+      const tw_tail* rest = &split->tail[rows - taken];
+      const double cycles = rest->cycles + segment_cost(choice, taken, split->segment_cycles) +
+                            waiting(choice, stream);
       if (rest->segments + 1 < TW_MAX_SEGMENTS && (best.rows == 0 || cycles < best.cycles)) {
-        best = (tw_tail){cycles, (unsigned char)c, (unsigned char)last,
+        best = (tw_tail){cycles, (unsigned char)c, (unsigned char)taken,
                          (unsigned char)(rest->segments + 1)};
       }
-      if (last < rows && last + tile > rows) last = rows - tile;
+      if (taken < rows && taken + tile > rows) taken = rows - tile;
     }
   }
   return best;
 }
 
-void tw_split_build(tw_split* split, double segment_cycles) {
+void tw_split_build(tw_split* split, double segment_cycles, double stream_cycles) {
   split->tallest = 1;
   split->main = 0;
   split->segment_cycles = segment_cycles;
+  split->stream_cycles = stream_cycles;
   for (size_t c = 0; c < split->count; ++c) {
     const tw_choice *choice = &split->choices[c], *main = &split->choices[split->main];
     if (choice->tile_m > split->tallest) split->tallest = choice->tile_m;
@@ -43,9 +54,10 @@ void tw_split_build(tw_split* split, double segment_cycles) {
       split->main = c;
     }
   }
-  split->tail[0] = (tw_tail){0, 0, 0, 0};
+  split->tail[0] = split->all[0] = (tw_tail){0, 0, 0, 0};
   for (size_t rows = 1; rows < 2 * split->tallest; ++rows) {
-    split->tail[rows] = best_tail(split, rows, segment_cycles);
+    split->tail[rows] = best_cover(split, rows, 0);
+    split->all[rows] = best_cover(split, rows, stream_cycles);
   }
 }
 
@@ -61,18 +73,22 @@ static size_t named_rows(const tw_choice* named, size_t m) {
   return m < named->tile_m ? m : m / named->tile_m * named->tile_m;
 }
 
-static double cycles_by_cost(const tw_split* split, size_t m) {
+/* Of rows that are all there are, or that others are before. */
+static double cycles_by_cost(const tw_split* split, size_t m, bool all) {
   const size_t rows = main_rows(split, m);
+  if (rows == 0) return (all ? split->all : split->tail)[m].cycles;
   const tw_choice* main = &split->choices[split->main];
   const double tiles = (double)(rows / main->tile_m);
-  return tiles * main->tile_cycles + split->tail[m - rows].cycles;
+  return tiles * main->tile_cycles + (all ? waiting(main, split->stream_cycles) : 0) +
+         split->tail[m - rows].cycles;
 }
 
 double tw_split_cycles(const tw_split* split, size_t m, size_t main) {
-  if (main == TW_NO_CHOICE) return cycles_by_cost(split, m);
+  if (main == TW_NO_CHOICE || m == 0) return cycles_by_cost(split, m, true);
   const tw_choice* named = &split->choices[main];
   const size_t rows = named_rows(named, m);
-  return segment_cost(named, rows, split->segment_cycles) + cycles_by_cost(split, m - rows);
+  return segment_cost(named, rows, split->segment_cycles) + waiting(named, split->stream_cycles) +
+         cycles_by_cost(split, m - rows, false);
 }
 
 static size_t add_rows(tw_segment* segments, size_t count, const tw_choice* choice, size_t rows) {
@@ -106,9 +122,10 @@ size_t tw_split_rows(const tw_split* split, size_t m, size_t main, tw_segment* s
   }
   const size_t rows = main_rows(split, rest);
   if (rows > 0) count = add_rows(segments, count, &split->choices[split->main], rows);
-  for (rest -= rows; rest > 0; rest -= split->tail[rest].rows) {
-    const tw_tail* tail = &split->tail[rest];
-    count = add_rows(segments, count, &split->choices[tail->choice], tail->rows);
+  for (rest -= rows; rest > 0;) {
+    const tw_tail* next = count == 0 ? &split->all[rest] : &split->tail[rest];
+    count = add_rows(segments, count, &split->choices[next->choice], next->rows);
+    rest -= next->rows;
   }
   for (size_t i = 1; i < count; ++i) { /* tallest tiles first */
     for (size_t j = i; j > 0; --j) {
