@@ -187,6 +187,7 @@ std::string print_kernel(const KernelEntry& kernel, const Names& names) {
       "        .core = \"{}\",\n"
       "        .in_order = {},\n"
       "        .tile_m_scalable = {},\n"
+      "        .prefetches_panels = {},\n"
       "        .dst = {},\n"
       "        .accumulate = {},\n"
       "        .symbol = \"{}\",\n"
@@ -198,8 +199,8 @@ std::string print_kernel(const KernelEntry& kernel, const Names& names) {
       names.layout(v.rhs), v.tile.m.fixed, v.tile.n.fixed, v.tile.n.vl + v.tile.n.svl,
       v.knobs.unroll_k, v.knobs.accumulators, kernel.vector_registers, kernel.macs_per_cycle,
       kernel.content_hash, kernel.spills, kernel.core, kernel.in_order ? 1 : 0,
-      v.tile.m.vl + v.tile.m.svl, type_name(v.family.dst), v.family.accumulate ? 1 : 0,
-      kernel.symbol, decoded_panel(v).fixed,
+      v.tile.m.vl + v.tile.m.svl, v.knobs.prefetch == Prefetch::far ? 1 : 0,
+      type_name(v.family.dst), v.family.accumulate ? 1 : 0, kernel.symbol, decoded_panel(v).fixed,
       decoded_codes(v.family) != nullptr ? fmt::format("&layout_{}", names.layout(v.decoded))
                                          : "NULL");
 }

@@ -224,14 +224,16 @@ tw_part tw_slice_part(const tw_plan* plan, const tw_rows* rows, size_t slice) {
 
 /* ---- prefetch ---- */
 
-/* One pass over the weights, bound by memory: as far ahead as the core's table says; else a little
- * further. Several tile rows prefetch the next panel while they use this one, unless one alone
- * fills the L2 cache: the first of them waits for memory, the others could not. */
+/* One pass over the weights, or prefetches into the first cache: where memory is what it waits for
+ * as far ahead as the core's table says, else a little further. Several tile rows prefetch the next
+ * panel while they use this one, unless one alone fills the L2 cache: the first of them waits for
+ * memory, the others could not. */
 size_t tw_rhs_prefetch(const tw_plan* plan, const tw_rows* rows) {
   if (rows->tuning.rhs_prefetch == TW_PREFETCH_OFF || rows->count == 0) return 0;
   if (rows->tuning.rhs_prefetch != 0) return rows->tuning.rhs_prefetch;
   const tw_segment* first = &rows->segments[0];
-  if (first->rows <= tw_tile_rows(first->kernel, &plan->device)) {
+  const size_t tile_rows = tw_tile_rows(first->kernel, &plan->device);
+  if (first->rows <= tile_rows || !first->kernel->prefetches_panels) {
     if (!waits_for_weights(plan, rows)) return SINGLE_PASS_PREFETCH;
     return plan->core != NULL ? plan->core->stream_prefetch : 0;
   }

@@ -1,9 +1,8 @@
 /* Rows to kernels: 12 rows are 8 + 4.
  *
  * Cost model, in cycles of one core:
- *   sum of segments + max(0, stream_cycles - tile_cycles of the first), whose first tile row waits
- *   for weights that the others find in a cache
- *   segment = ceil(rows / tile_m) * tile_cycles + segment_cycles
+ *   sum of segments + max(0, stream_cycles - what the first segment does meanwhile); the others
+ * find the weights in a cache segment = ceil(rows / tile_m) * tile_cycles + segment_cycles
  *   tile_cycles = ceil(n / tile_n) * (tile_m * tile_n * k / macs_per_cycle + TILE_CYCLES)
  *   segment_cycles = blocks of columns * CALL_CYCLES
  *   stream_cycles = bytes of the weights / TW_STREAM_BYTES
@@ -17,8 +16,13 @@ static double segment_cost(const tw_choice* choice, size_t rows, double segment_
   return (double)tiles * choice->tile_cycles + segment_cycles;
 }
 
-static double waiting(const tw_choice* first, double stream_cycles) {
-  return stream_cycles > first->tile_cycles ? stream_cycles - first->tile_cycles : 0;
+/* Behind what is done meanwhile, which is the first tile row, and of kernels that prefetch the next
+ * panel most of the others. A little is left, so that of two kernels that wait the one that
+ * multiplies less is cheaper. */
+static double waiting(const tw_choice* first, size_t tiles, double stream_cycles) {
+  const double others = first->kernel->prefetches_panels ? (double)(tiles - 1) * 3 / 4 : 0;
+  const double hidden = (0.999 + others) * first->tile_cycles;
+  return stream_cycles > hidden ? stream_cycles - hidden : 0;
 }
 
 /* The segment that is chosen waits for `stream`: the first one does, others for 0 cycles. */
@@ -31,7 +35,7 @@ static tw_tail best_cover(const tw_split* split, size_t rows, double stream) {
     for (size_t taken = tile < rows ? tile : rows; taken <= rows; taken += tile) {
       const tw_tail* rest = &split->tail[rows - taken];
       const double cycles = rest->cycles + segment_cost(choice, taken, split->segment_cycles) +
-                            waiting(choice, stream);
+                            waiting(choice, tw_divide_up(taken, tile), stream);
       if (rest->segments + 1 < TW_MAX_SEGMENTS && (best.rows == 0 || cycles < best.cycles)) {
         best = (tw_tail){cycles, (unsigned char)c, (unsigned char)taken,
                          (unsigned char)(rest->segments + 1)};
@@ -78,17 +82,18 @@ static double cycles_by_cost(const tw_split* split, size_t m, bool all) {
   const size_t rows = main_rows(split, m);
   if (rows == 0) return (all ? split->all : split->tail)[m].cycles;
   const tw_choice* main = &split->choices[split->main];
-  const double tiles = (double)(rows / main->tile_m);
-  return tiles * main->tile_cycles + (all ? waiting(main, split->stream_cycles) : 0) +
-         split->tail[m - rows].cycles;
+  const size_t tiles = rows / main->tile_m;
+  return (double)tiles * main->tile_cycles +
+         (all ? waiting(main, tiles, split->stream_cycles) : 0) + split->tail[m - rows].cycles;
 }
 
 double tw_split_cycles(const tw_split* split, size_t m, size_t main) {
   if (main == TW_NO_CHOICE || m == 0) return cycles_by_cost(split, m, true);
   const tw_choice* named = &split->choices[main];
   const size_t rows = named_rows(named, m);
-  return segment_cost(named, rows, split->segment_cycles) + waiting(named, split->stream_cycles) +
-         cycles_by_cost(split, m - rows, false);
+  const size_t tiles = tw_divide_up(rows, named->tile_m);
+  return segment_cost(named, rows, split->segment_cycles) +
+         waiting(named, tiles, split->stream_cycles) + cycles_by_cost(split, m - rows, false);
 }
 
 static size_t add_rows(tw_segment* segments, size_t count, const tw_choice* choice, size_t rows) {

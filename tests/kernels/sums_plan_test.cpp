@@ -6,6 +6,7 @@
 
 #include "kernels/rows.h"
 #include "reference/sums_reference.h"
+#include "support/device.h"
 #include "tilewright/tilewright.hpp"
 
 namespace tw::test {
@@ -96,7 +97,7 @@ std::vector<std::string> isas_of(const char* family) {
 }
 
 tw_device only(const std::string& isa) {
-  tw_device device = tilewright::detect();
+  tw_device device = detected_device();
   tilewright::check(tw_device_limit(&device, isa.c_str()));
   return device;
 }

@@ -37,8 +37,10 @@ double cheapest(const tw_plan* plan, size_t rows, double segment, double stream)
     const size_t tile = choice.kernel->tile_m;
     for (size_t tiles = 1; (tiles - 1) * tile < rows; ++tiles) {
       const size_t taken = std::min(rows, tiles * tile);
-      best = std::min(best, static_cast<double>(tiles) * choice.tile_cycles + segment +
-                                std::max(0.0, stream - choice.tile_cycles) +
+      const double cycles = static_cast<double>(tiles) * choice.tile_cycles;
+      const double others = choice.kernel->prefetches_panels != 0 ? 0.75 : 0;
+      const double hidden = choice.tile_cycles * (0.999 + others * static_cast<double>(tiles - 1));
+      best = std::min(best, cycles + segment + std::max(0.0, stream - hidden) +
                                 cheapest(plan, rows - taken, segment, 0));
     }
   }

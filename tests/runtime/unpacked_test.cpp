@@ -72,9 +72,9 @@ tw_kernel kernel(const char* name, tw_kernel_fn run, const tw_layout& lhs, size_
           rate,      0,
           "unknown", "generic",
           0,         0,
-          TW_F32,    0,
-          nullptr,   0,
-          nullptr};
+          0,         TW_F32,
+          0,         nullptr,
+          0,         nullptr};
 }
 
 const tw_kernel kernels[] = {kernel("rows_1x8", multiply, rows_layout, 1, 1),

@@ -202,7 +202,7 @@ TEST(SavedDevice, CoresWithTheSameFeaturesDiffer) {
     const char *device, *halves;
     size_t prefetch;
   } expected[] = {{"zen_4", "4x32 avx512f", 0},
-                  {"zen_5", "4x32 avx512f", 8192},
+                  {"zen_5", "8x32 avx512f + 4x32 avx512f", 8192},
                   {"granite_rapids", "8x32 avx512f + 4x32 avx512f", 3072}};
   for (const auto& row : expected) {
     const tw_device device = saved_device(row.device);

@@ -202,6 +202,9 @@ typedef struct tw_kernel {
   const char* core; /* what it is scheduled for, "neoverse-n2"; of C: what macs_per_cycle is for */
   int in_order;     /* that core issues in order: for machines of such cores */
   size_t tile_m_scalable;
+  /* 1: it prefetches into the second cache, for several tiles of rows that read a panel; 0: into
+   * the first, for one, or not at all. */
+  int prefetches_panels;
   tw_type dst;          /* of its outputs */
   int accumulate;       /* 1: they are added to what dst holds; all rows of a family, or none */
   const char* symbol;   /* of `run`, and its file's name: rows of blocks of 64 and more share one */
