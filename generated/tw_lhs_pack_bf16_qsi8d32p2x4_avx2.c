@@ -14,7 +14,7 @@
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (0a256820b8877a90)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (fdfb912c6fd76198)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (9818584d5047a74d)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a31daf992968715e)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (4ff9ddcd513ebead)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

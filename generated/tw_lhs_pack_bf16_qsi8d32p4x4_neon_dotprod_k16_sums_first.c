@@ -6,7 +6,7 @@
 //          | 16 i32 x sums a block | 32 x k bits of codes | 16 f32 x scales a block |
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (900b37e5f20e6de8)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a31daf992968715e)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (4ff9ddcd513ebead)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -8,7 +8,7 @@
 //          | 16 x k bits of codes | 2 i32 x sums a block | 2 f32 x scales a block |
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (358617df544a2e2f)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (3c35e45f988c0948)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (49fe696818e79acf)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

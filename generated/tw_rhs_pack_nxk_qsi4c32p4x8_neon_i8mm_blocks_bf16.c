@@ -10,7 +10,7 @@
 //          | 16 x k bits of codes | 4 bf16 x scales a block | 4 f32 x sums | 4 f32 x bias |
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (5bc41271bb0505c3)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a31daf992968715e)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (4ff9ddcd513ebead)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -1,7 +1,8 @@
-/* Deep products of floats: a panel of weights that fills the L2 cache would come from behind it for
- * each tile of rows. Such a segment goes through k in blocks whose part of a panel stays; outputs
- * collect the sums, by kernels that add to them. What is rounded when depends on the numbers of
- * rows, columns and k and on the device, never on how many threads there are.
+/* Deep products of floats, or of codes with scales per block on both sides: a panel of weights that
+ * fills the L2 cache would come from behind it for each tile of rows. Such a segment goes through k
+ * in blocks whose part of a panel stays; outputs collect the sums, by kernels that add to them.
+ * What is rounded when depends on the numbers of rows, columns and k and on the device, never on
+ * how many threads there are.
  *
  * Deep products of codes: rows that fill the cache would come from behind it for each panel of
  * weights. Their sums wait in dst, as i32, while parts of k go by of which both stay; outputs have
@@ -15,16 +16,23 @@ enum {
   LEAST_PART = 2048 /* of them, so that it pays to load and store sums */
 };
 
+/* With what stands beside each block. */
 static size_t values_bytes(size_t values, size_t rows, const tw_layout* layout) {
-  return values * rows * layout->data_bits / 8;
+  const size_t blocks = layout->block == 0 ? 0 : values / layout->block;
+  return rows * (values * layout->data_bits / 8 + blocks * layout->per_row_block_bytes);
 }
 
-/* Panels are values of k one after the other, with nothing for each row. */
+/* Panels are values of k one after the other, or whole blocks, and their first K_STEP are some. */
+static bool ends_with_steps(const tw_layout* layout) {
+  return K_STEP % layout->k_multiple == 0 &&
+         (layout->block == 0 || (K_STEP % layout->block == 0 && !layout->scales_apart));
+}
+
+/* With nothing for each row of the LHS. */
 static bool can_be_cut(const tw_plan* plan, const tw_kernel* kernel) {
-  return tw_is_float(plan->rhs) && plan->dst_type == TW_F32 && plan->rhs_panel <= TW_BIAS_COLUMNS &&
-         K_STEP % plan->rhs->k_multiple == 0 &&
-         (plan->lhs_unpacked ||
-          (kernel->lhs->per_row_bytes == 0 && K_STEP % kernel->lhs->k_multiple == 0));
+  return plan->dst_type == TW_F32 && plan->rhs_panel <= TW_BIAS_COLUMNS &&
+         ends_with_steps(plan->rhs) &&
+         (plan->lhs_unpacked || (kernel->lhs->per_row_bytes == 0 && ends_with_steps(kernel->lhs)));
 }
 
 static bool is_of_tile(const tw_kernel* other, const tw_kernel* kernel) {
@@ -34,7 +42,7 @@ static bool is_of_tile(const tw_kernel* other, const tw_kernel* kernel) {
 }
 
 const tw_kernel* tw_adding_kernel(const tw_plan* plan, const tw_kernel* kernel) {
-  if (kernel->dst != TW_F32 || !tw_is_float(kernel->rhs)) return NULL;
+  if (kernel->dst != TW_F32 || !(tw_is_float(kernel->rhs) || kernel->rhs->block != 0)) return NULL;
   if (kernel->accumulate) return kernel;
   for (size_t i = 0; i < plan->registry.kernel_count; ++i) {
     const tw_kernel* other = &plan->registry.kernels[i];
@@ -77,11 +85,14 @@ size_t tw_part_rows(const tw_plan* plan, const tw_segment* segment) {
   return rows < segment->rows ? rows / choice->tile_m * choice->tile_m : segment->rows;
 }
 
-/* Of like size. */
-static size_t k_part(const tw_plan* plan, const tw_segment* segment, size_t rows, size_t k) {
-  const size_t most = tw_l2_bytes(plan) / 2 / part_bytes(plan, segment, K_STEP, rows) * K_STEP;
+/* Parts of k of like size, none of more than `most` values, or all of k. */
+static size_t like_parts(size_t k, size_t most) {
   if (k <= most) return k;
   return tw_divide_up(tw_divide_up(k, tw_divide_up(k, most)), K_STEP) * K_STEP;
+}
+
+static size_t k_part(const tw_plan* plan, const tw_segment* segment, size_t rows, size_t k) {
+  return like_parts(k, tw_l2_bytes(plan) / 2 / part_bytes(plan, segment, K_STEP, rows) * K_STEP);
 }
 
 void tw_run_parts(const tw_plan* plan, const tw_segment* segment, const tw_args* args,
@@ -106,10 +117,11 @@ size_t tw_k_block(const tw_plan* plan, const tw_segment* segment, size_t k) {
   if (rows != 0) return k_part(plan, segment, rows, k);
   if (segment->rows <= tw_tile_rows(kernel, &plan->device) || !can_be_cut(plan, kernel)) return k;
   const size_t l2 = tw_l2_bytes(plan);
-  if (values_bytes(k, plan->rhs_panel, plan->rhs) <= l2 / 8 * 5) return k;
+  const size_t most = tw_is_float(plan->rhs) ? l2 / 8 * 5 : l2 / 8 * 3;
+  if (values_bytes(k, plan->rhs_panel, plan->rhs) <= most) return k;
   if (tw_choice_of(&plan->split, kernel)->adding == NULL) return k;
   const size_t values = l2 / 4 / values_bytes(K_STEP, plan->rhs_panel, plan->rhs) * K_STEP;
-  return values >= 4 * K_STEP ? values : k;
+  return values >= 4 * K_STEP ? like_parts(k, values) : k;
 }
 
 void tw_run_k_blocks(const tw_plan* plan, const tw_segment* segment, const tw_args* args,

@@ -264,7 +264,7 @@ static void run_segment(const tw_plan* plan, const tw_run_args* run, const tw_co
   if (!tw_segment_args(plan, run, corner, segment, part, &args)) return;
   args.rhs_prefetch = prefetch;
   const size_t k_block = tw_k_block(plan, segment, run->k);
-  if (k_block < run->k && !tw_is_float(plan->rhs)) {
+  if (k_block < run->k && tw_part_rows(plan, segment) != 0) {
     tw_run_parts(plan, segment, &args, k_block);
     return;
   }
@@ -280,7 +280,7 @@ static void run_segment(const tw_plan* plan, const tw_run_args* run, const tw_co
 static void run_rows(const tw_plan* plan, const tw_rows* rows, const tw_run_args* args,
                      const tw_corner* corner, const tw_part* part) {
   const size_t prefetch = tw_rhs_prefetch(plan, rows);
-  const bool by_parts = tw_is_float(plan->rhs) && rows->count > 0 &&
+  const bool by_parts = rows->count > 0 && tw_part_rows(plan, &rows->segments[0]) == 0 &&
                         tw_k_block(plan, &rows->segments[0], args->k) < args->k;
   const size_t most = rows->count > 1 || by_parts ? plan->near_columns : plan->n;
   tw_part block = *part;

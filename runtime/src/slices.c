@@ -239,7 +239,7 @@ size_t tw_rhs_prefetch(const tw_plan* plan, const tw_rows* rows) {
   }
   const size_t l2 = tw_l2_bytes(plan);
   const size_t k_block = tw_k_block(plan, first, plan->k);
-  if (k_block < plan->k && !tw_is_float(plan->rhs)) return plan->rhs_stride; /* all panels' */
+  if (tw_part_rows(plan, first) != 0) return plan->rhs_stride; /* all panels' */
   if (k_block < plan->k)
     return plan->rhs_stride / tw_divide_up(plan->k, k_block); /* the next one */
   return plan->rhs_stride <= l2 / 8 * 5 ? plan->rhs_stride : l2 / 8;
