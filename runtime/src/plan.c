@@ -227,7 +227,8 @@ static size_t choose_near_columns(const tw_plan* plan, size_t unit) {
 }
 
 /* Columns of a slice: as many as leave all cores several slices. Weights are prefetched for the
- * core that multiplies by the columns before them: at the beginning of a slice that was another. */
+ * core that multiplies by the columns before them: at the beginning of a slice that was another.
+ * Cores of unlike speed take shorter ones, since a slow one may be last. */
 static size_t choose_n_block(const tw_plan* plan, size_t unit) {
   size_t block;
   if (plan->tuning.n_block != 0) {
@@ -237,6 +238,8 @@ static size_t choose_n_block(const tw_plan* plan, size_t unit) {
   }
   const size_t units = tw_divide_up(plan->n, unit);
   size_t fair = units / (TW_SLICES_PER_THREAD * plan->threads);
+  const size_t near = plan->near_columns / unit;
+  if (plan->device.cluster_count > 1 && near < fair) fair = near;
   const size_t least = tw_divide_up(GATHER_COLUMNS, unit);
   if (plan->taps != 0 && plan->lhs_unpacked && fair < least) fair = least;
   const size_t blocks = tw_divide_up(units, fair > 0 ? fair : 1);
@@ -245,8 +248,8 @@ static size_t choose_n_block(const tw_plan* plan, size_t unit) {
 
 static void choose_columns(tw_plan* plan) {
   const size_t unit = column_unit(plan);
-  plan->n_block = choose_n_block(plan, unit);
   plan->near_columns = choose_near_columns(plan, unit);
+  plan->n_block = choose_n_block(plan, unit);
 }
 
 /* False when sizes overflow. */

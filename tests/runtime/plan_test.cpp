@@ -269,6 +269,11 @@ TEST(Plan, FewRowsStreamLongRunsOfWeights) {
   unlike.clusters[1].count = 2;
   EXPECT_GE(tilewright::run_slices(TestPlan(unlike, kN, kK).get(), 1), 4U * 4U)
       << "slow cores must be able to take fewer";
+  unlike.clusters[0].count = unlike.clusters[1].count = 1;
+  EXPECT_EQ(tilewright::run_slices(TestPlan(unlike, kN, kK).get(), 128), 10U)
+      << "7 panels have a quarter of L2";
+  EXPECT_EQ(tilewright::run_slices(TestPlan(machine("two cores", kVnni, 2), kN, kK).get(), 128),
+            8U);
 }
 
 TEST(Plan, ThreadsGetSlicesOfFewColumns) {
