@@ -15,7 +15,7 @@
 // Registers in loop k:
 //  rax rhs  rcx k  rdx dst ...  rsi n_left  rdi args  r8 rhs  r9 dst  r10 n  r11 rhs_stride
 //  rbx block_left  rbp k_left  r12 rhs_prefetch  r13 ahead  ymm0 signs  ymm1 scale_0  ymm2 scale_1
-//  ymm3 zero_0  ymm4 zero_1  ymm5 w_0 ...  ymm6 w_0 ...  ymm7 w_1 ...
+//  ymm3 zero_0  ymm4 zero_1  ymm5 w_0 ...  ymm6 w_0 ...  ymm7 w_0 ...  ymm8 w_1 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -57,8 +57,8 @@ tw_decode_f32_qai8c32p16x4_1x16_avx2_fma_blocks_bf16_u32_near_asm:
   .cfi_offset r13, -24
 #elif defined(_WIN32)
   .seh_proc tw_decode_f32_qai8c32p16x4_1x16_avx2_fma_blocks_bf16_u32_near_asm
-  sub rsp, 88
-  .seh_stackalloc 88
+  sub rsp, 104
+  .seh_stackalloc 104
   mov qword ptr [rsp + 0], rsi
   .seh_savereg rsi, 0
   mov qword ptr [rsp + 8], rdi
@@ -75,6 +75,8 @@ tw_decode_f32_qai8c32p16x4_1x16_avx2_fma_blocks_bf16_u32_near_asm:
   .seh_savexmm xmm6, 48
   vmovaps xmmword ptr [rsp + 64], xmm7
   .seh_savexmm xmm7, 64
+  vmovaps xmmword ptr [rsp + 80], xmm8
+  .seh_savexmm xmm8, 80
   .seh_endprologue
   mov rdi, rcx
 #endif
@@ -112,6 +114,11 @@ L(block):
   vpslld ymm3, ymm3, 16
   vpmovzxwd ymm4, xmmword ptr [rbp + 48]                 // zero_1
   vpslld ymm4, ymm4, 16
+  vpxor xmm5, xmm5, xmm5                                 // none
+  vsubps ymm3, ymm5, ymm3                                // zero_0
+  vmulps ymm3, ymm3, ymm1                                // zero_0
+  vsubps ymm4, ymm5, ymm4                                // zero_1
+  vmulps ymm4, ymm4, ymm2                                // zero_1
   mov rbp, qword ptr [rdi + 8*4]                         // block
   shr rbp, 5                                             // steps
   mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
@@ -125,409 +132,409 @@ L(k):
   vpslld ymm6, ymm5, 24                                  // w_0
   vpsrad ymm6, ymm6, 24                                  // w_0
   vcvtdq2ps ymm6, ymm6                                   // w_0
-  vsubps ymm6, ymm6, ymm3                                // w_0
-  vmulps ymm6, ymm6, ymm1                                // w_0
-  vmovdqu ymmword ptr [rdx + 0], ymm6                    // w_0
+  vmovdqa ymm7, ymm3                                     // zero_0
+  vfmadd231ps ymm7, ymm6, ymm1                           // w_0
+  vmovdqu ymmword ptr [rdx + 0], ymm7                    // w_0
   vmovdqu ymm6, ymmword ptr [rax + 32]                   // w_1
   vpxor ymm6, ymm6, ymm0                                 // w_1
   vpslld ymm7, ymm6, 24                                  // w_1
   vpsrad ymm7, ymm7, 24                                  // w_1
   vcvtdq2ps ymm7, ymm7                                   // w_1
-  vsubps ymm7, ymm7, ymm4                                // w_1
-  vmulps ymm7, ymm7, ymm2                                // w_1
-  vmovdqu ymmword ptr [rdx + 32], ymm7                   // w_1
+  vmovdqa ymm8, ymm4                                     // zero_1
+  vfmadd231ps ymm8, ymm7, ymm2                           // w_1
+  vmovdqu ymmword ptr [rdx + 32], ymm8                   // w_1
   vpslld ymm7, ymm5, 16                                  // w_0
   vpsrad ymm7, ymm7, 24                                  // w_0
   vcvtdq2ps ymm7, ymm7                                   // w_0
-  vsubps ymm7, ymm7, ymm3                                // w_0
-  vmulps ymm7, ymm7, ymm1                                // w_0
-  vmovdqu ymmword ptr [rdx + 64], ymm7                   // w_0
+  vmovdqa ymm8, ymm3                                     // zero_0
+  vfmadd231ps ymm8, ymm7, ymm1                           // w_0
+  vmovdqu ymmword ptr [rdx + 64], ymm8                   // w_0
   vpslld ymm7, ymm6, 16                                  // w_1
   vpsrad ymm7, ymm7, 24                                  // w_1
   vcvtdq2ps ymm7, ymm7                                   // w_1
-  vsubps ymm7, ymm7, ymm4                                // w_1
-  vmulps ymm7, ymm7, ymm2                                // w_1
-  vmovdqu ymmword ptr [rdx + 96], ymm7                   // w_1
+  vmovdqa ymm8, ymm4                                     // zero_1
+  vfmadd231ps ymm8, ymm7, ymm2                           // w_1
+  vmovdqu ymmword ptr [rdx + 96], ymm8                   // w_1
   vpslld ymm7, ymm5, 8                                   // w_0
   vpsrad ymm7, ymm7, 24                                  // w_0
   vcvtdq2ps ymm7, ymm7                                   // w_0
-  vsubps ymm7, ymm7, ymm3                                // w_0
-  vmulps ymm7, ymm7, ymm1                                // w_0
-  vmovdqu ymmword ptr [rdx + 128], ymm7                  // w_0
+  vmovdqa ymm8, ymm3                                     // zero_0
+  vfmadd231ps ymm8, ymm7, ymm1                           // w_0
+  vmovdqu ymmword ptr [rdx + 128], ymm8                  // w_0
   vpslld ymm7, ymm6, 8                                   // w_1
   vpsrad ymm7, ymm7, 24                                  // w_1
   vcvtdq2ps ymm7, ymm7                                   // w_1
-  vsubps ymm7, ymm7, ymm4                                // w_1
-  vmulps ymm7, ymm7, ymm2                                // w_1
-  vmovdqu ymmword ptr [rdx + 160], ymm7                  // w_1
+  vmovdqa ymm8, ymm4                                     // zero_1
+  vfmadd231ps ymm8, ymm7, ymm2                           // w_1
+  vmovdqu ymmword ptr [rdx + 160], ymm8                  // w_1
   prefetcht0 byte ptr [r13 + 0]                          // ahead
   vpsrad ymm5, ymm5, 24                                  // w_0
   vcvtdq2ps ymm5, ymm5                                   // w_0
-  vsubps ymm5, ymm5, ymm3                                // w_0
-  vmulps ymm5, ymm5, ymm1                                // w_0
-  vmovdqu ymmword ptr [rdx + 192], ymm5                  // w_0
+  vmovdqa ymm7, ymm3                                     // zero_0
+  vfmadd231ps ymm7, ymm5, ymm1                           // w_0
+  vmovdqu ymmword ptr [rdx + 192], ymm7                  // w_0
   vpsrad ymm5, ymm6, 24                                  // w_1
   vcvtdq2ps ymm5, ymm5                                   // w_1
-  vsubps ymm5, ymm5, ymm4                                // w_1
-  vmulps ymm5, ymm5, ymm2                                // w_1
-  vmovdqu ymmword ptr [rdx + 224], ymm5                  // w_1
+  vmovdqa ymm6, ymm4                                     // zero_1
+  vfmadd231ps ymm6, ymm5, ymm2                           // w_1
+  vmovdqu ymmword ptr [rdx + 224], ymm6                  // w_1
   vmovdqu ymm5, ymmword ptr [rax + 64]                   // w_0
   vpxor ymm5, ymm5, ymm0                                 // w_0
   vpslld ymm6, ymm5, 24                                  // w_0
   vpsrad ymm6, ymm6, 24                                  // w_0
   vcvtdq2ps ymm6, ymm6                                   // w_0
-  vsubps ymm6, ymm6, ymm3                                // w_0
-  vmulps ymm6, ymm6, ymm1                                // w_0
-  vmovdqu ymmword ptr [rdx + 256], ymm6                  // w_0
+  vmovdqa ymm7, ymm3                                     // zero_0
+  vfmadd231ps ymm7, ymm6, ymm1                           // w_0
+  vmovdqu ymmword ptr [rdx + 256], ymm7                  // w_0
   vmovdqu ymm6, ymmword ptr [rax + 96]                   // w_1
   vpxor ymm6, ymm6, ymm0                                 // w_1
   vpslld ymm7, ymm6, 24                                  // w_1
   vpsrad ymm7, ymm7, 24                                  // w_1
   vcvtdq2ps ymm7, ymm7                                   // w_1
-  vsubps ymm7, ymm7, ymm4                                // w_1
-  vmulps ymm7, ymm7, ymm2                                // w_1
-  vmovdqu ymmword ptr [rdx + 288], ymm7                  // w_1
+  vmovdqa ymm8, ymm4                                     // zero_1
+  vfmadd231ps ymm8, ymm7, ymm2                           // w_1
+  vmovdqu ymmword ptr [rdx + 288], ymm8                  // w_1
   vpslld ymm7, ymm5, 16                                  // w_0
   vpsrad ymm7, ymm7, 24                                  // w_0
   vcvtdq2ps ymm7, ymm7                                   // w_0
-  vsubps ymm7, ymm7, ymm3                                // w_0
-  vmulps ymm7, ymm7, ymm1                                // w_0
-  vmovdqu ymmword ptr [rdx + 320], ymm7                  // w_0
+  vmovdqa ymm8, ymm3                                     // zero_0
+  vfmadd231ps ymm8, ymm7, ymm1                           // w_0
+  vmovdqu ymmword ptr [rdx + 320], ymm8                  // w_0
   vpslld ymm7, ymm6, 16                                  // w_1
   vpsrad ymm7, ymm7, 24                                  // w_1
   vcvtdq2ps ymm7, ymm7                                   // w_1
-  vsubps ymm7, ymm7, ymm4                                // w_1
-  vmulps ymm7, ymm7, ymm2                                // w_1
-  vmovdqu ymmword ptr [rdx + 352], ymm7                  // w_1
+  vmovdqa ymm8, ymm4                                     // zero_1
+  vfmadd231ps ymm8, ymm7, ymm2                           // w_1
+  vmovdqu ymmword ptr [rdx + 352], ymm8                  // w_1
   vpslld ymm7, ymm5, 8                                   // w_0
   vpsrad ymm7, ymm7, 24                                  // w_0
   vcvtdq2ps ymm7, ymm7                                   // w_0
-  vsubps ymm7, ymm7, ymm3                                // w_0
-  vmulps ymm7, ymm7, ymm1                                // w_0
-  vmovdqu ymmword ptr [rdx + 384], ymm7                  // w_0
+  vmovdqa ymm8, ymm3                                     // zero_0
+  vfmadd231ps ymm8, ymm7, ymm1                           // w_0
+  vmovdqu ymmword ptr [rdx + 384], ymm8                  // w_0
   vpslld ymm7, ymm6, 8                                   // w_1
   vpsrad ymm7, ymm7, 24                                  // w_1
   vcvtdq2ps ymm7, ymm7                                   // w_1
-  vsubps ymm7, ymm7, ymm4                                // w_1
-  vmulps ymm7, ymm7, ymm2                                // w_1
-  vmovdqu ymmword ptr [rdx + 416], ymm7                  // w_1
+  vmovdqa ymm8, ymm4                                     // zero_1
+  vfmadd231ps ymm8, ymm7, ymm2                           // w_1
+  vmovdqu ymmword ptr [rdx + 416], ymm8                  // w_1
   prefetcht0 byte ptr [r13 + 64]                         // ahead
   vpsrad ymm5, ymm5, 24                                  // w_0
   vcvtdq2ps ymm5, ymm5                                   // w_0
-  vsubps ymm5, ymm5, ymm3                                // w_0
-  vmulps ymm5, ymm5, ymm1                                // w_0
-  vmovdqu ymmword ptr [rdx + 448], ymm5                  // w_0
+  vmovdqa ymm7, ymm3                                     // zero_0
+  vfmadd231ps ymm7, ymm5, ymm1                           // w_0
+  vmovdqu ymmword ptr [rdx + 448], ymm7                  // w_0
   vpsrad ymm5, ymm6, 24                                  // w_1
   vcvtdq2ps ymm5, ymm5                                   // w_1
-  vsubps ymm5, ymm5, ymm4                                // w_1
-  vmulps ymm5, ymm5, ymm2                                // w_1
-  vmovdqu ymmword ptr [rdx + 480], ymm5                  // w_1
+  vmovdqa ymm6, ymm4                                     // zero_1
+  vfmadd231ps ymm6, ymm5, ymm2                           // w_1
+  vmovdqu ymmword ptr [rdx + 480], ymm6                  // w_1
   vmovdqu ymm5, ymmword ptr [rax + 128]                  // w_0
   vpxor ymm5, ymm5, ymm0                                 // w_0
   vpslld ymm6, ymm5, 24                                  // w_0
   vpsrad ymm6, ymm6, 24                                  // w_0
   vcvtdq2ps ymm6, ymm6                                   // w_0
-  vsubps ymm6, ymm6, ymm3                                // w_0
-  vmulps ymm6, ymm6, ymm1                                // w_0
-  vmovdqu ymmword ptr [rdx + 512], ymm6                  // w_0
+  vmovdqa ymm7, ymm3                                     // zero_0
+  vfmadd231ps ymm7, ymm6, ymm1                           // w_0
+  vmovdqu ymmword ptr [rdx + 512], ymm7                  // w_0
   vmovdqu ymm6, ymmword ptr [rax + 160]                  // w_1
   vpxor ymm6, ymm6, ymm0                                 // w_1
   vpslld ymm7, ymm6, 24                                  // w_1
   vpsrad ymm7, ymm7, 24                                  // w_1
   vcvtdq2ps ymm7, ymm7                                   // w_1
-  vsubps ymm7, ymm7, ymm4                                // w_1
-  vmulps ymm7, ymm7, ymm2                                // w_1
-  vmovdqu ymmword ptr [rdx + 544], ymm7                  // w_1
+  vmovdqa ymm8, ymm4                                     // zero_1
+  vfmadd231ps ymm8, ymm7, ymm2                           // w_1
+  vmovdqu ymmword ptr [rdx + 544], ymm8                  // w_1
   vpslld ymm7, ymm5, 16                                  // w_0
   vpsrad ymm7, ymm7, 24                                  // w_0
   vcvtdq2ps ymm7, ymm7                                   // w_0
-  vsubps ymm7, ymm7, ymm3                                // w_0
-  vmulps ymm7, ymm7, ymm1                                // w_0
-  vmovdqu ymmword ptr [rdx + 576], ymm7                  // w_0
+  vmovdqa ymm8, ymm3                                     // zero_0
+  vfmadd231ps ymm8, ymm7, ymm1                           // w_0
+  vmovdqu ymmword ptr [rdx + 576], ymm8                  // w_0
   vpslld ymm7, ymm6, 16                                  // w_1
   vpsrad ymm7, ymm7, 24                                  // w_1
   vcvtdq2ps ymm7, ymm7                                   // w_1
-  vsubps ymm7, ymm7, ymm4                                // w_1
-  vmulps ymm7, ymm7, ymm2                                // w_1
-  vmovdqu ymmword ptr [rdx + 608], ymm7                  // w_1
+  vmovdqa ymm8, ymm4                                     // zero_1
+  vfmadd231ps ymm8, ymm7, ymm2                           // w_1
+  vmovdqu ymmword ptr [rdx + 608], ymm8                  // w_1
   vpslld ymm7, ymm5, 8                                   // w_0
   vpsrad ymm7, ymm7, 24                                  // w_0
   vcvtdq2ps ymm7, ymm7                                   // w_0
-  vsubps ymm7, ymm7, ymm3                                // w_0
-  vmulps ymm7, ymm7, ymm1                                // w_0
-  vmovdqu ymmword ptr [rdx + 640], ymm7                  // w_0
+  vmovdqa ymm8, ymm3                                     // zero_0
+  vfmadd231ps ymm8, ymm7, ymm1                           // w_0
+  vmovdqu ymmword ptr [rdx + 640], ymm8                  // w_0
   vpslld ymm7, ymm6, 8                                   // w_1
   vpsrad ymm7, ymm7, 24                                  // w_1
   vcvtdq2ps ymm7, ymm7                                   // w_1
-  vsubps ymm7, ymm7, ymm4                                // w_1
-  vmulps ymm7, ymm7, ymm2                                // w_1
-  vmovdqu ymmword ptr [rdx + 672], ymm7                  // w_1
+  vmovdqa ymm8, ymm4                                     // zero_1
+  vfmadd231ps ymm8, ymm7, ymm2                           // w_1
+  vmovdqu ymmword ptr [rdx + 672], ymm8                  // w_1
   prefetcht0 byte ptr [r13 + 128]                        // ahead
   vpsrad ymm5, ymm5, 24                                  // w_0
   vcvtdq2ps ymm5, ymm5                                   // w_0
-  vsubps ymm5, ymm5, ymm3                                // w_0
-  vmulps ymm5, ymm5, ymm1                                // w_0
-  vmovdqu ymmword ptr [rdx + 704], ymm5                  // w_0
+  vmovdqa ymm7, ymm3                                     // zero_0
+  vfmadd231ps ymm7, ymm5, ymm1                           // w_0
+  vmovdqu ymmword ptr [rdx + 704], ymm7                  // w_0
   vpsrad ymm5, ymm6, 24                                  // w_1
   vcvtdq2ps ymm5, ymm5                                   // w_1
-  vsubps ymm5, ymm5, ymm4                                // w_1
-  vmulps ymm5, ymm5, ymm2                                // w_1
-  vmovdqu ymmword ptr [rdx + 736], ymm5                  // w_1
+  vmovdqa ymm6, ymm4                                     // zero_1
+  vfmadd231ps ymm6, ymm5, ymm2                           // w_1
+  vmovdqu ymmword ptr [rdx + 736], ymm6                  // w_1
   vmovdqu ymm5, ymmword ptr [rax + 192]                  // w_0
   vpxor ymm5, ymm5, ymm0                                 // w_0
   vpslld ymm6, ymm5, 24                                  // w_0
   vpsrad ymm6, ymm6, 24                                  // w_0
   vcvtdq2ps ymm6, ymm6                                   // w_0
-  vsubps ymm6, ymm6, ymm3                                // w_0
-  vmulps ymm6, ymm6, ymm1                                // w_0
-  vmovdqu ymmword ptr [rdx + 768], ymm6                  // w_0
+  vmovdqa ymm7, ymm3                                     // zero_0
+  vfmadd231ps ymm7, ymm6, ymm1                           // w_0
+  vmovdqu ymmword ptr [rdx + 768], ymm7                  // w_0
   vmovdqu ymm6, ymmword ptr [rax + 224]                  // w_1
   vpxor ymm6, ymm6, ymm0                                 // w_1
   vpslld ymm7, ymm6, 24                                  // w_1
   vpsrad ymm7, ymm7, 24                                  // w_1
   vcvtdq2ps ymm7, ymm7                                   // w_1
-  vsubps ymm7, ymm7, ymm4                                // w_1
-  vmulps ymm7, ymm7, ymm2                                // w_1
-  vmovdqu ymmword ptr [rdx + 800], ymm7                  // w_1
+  vmovdqa ymm8, ymm4                                     // zero_1
+  vfmadd231ps ymm8, ymm7, ymm2                           // w_1
+  vmovdqu ymmword ptr [rdx + 800], ymm8                  // w_1
   vpslld ymm7, ymm5, 16                                  // w_0
   vpsrad ymm7, ymm7, 24                                  // w_0
   vcvtdq2ps ymm7, ymm7                                   // w_0
-  vsubps ymm7, ymm7, ymm3                                // w_0
-  vmulps ymm7, ymm7, ymm1                                // w_0
-  vmovdqu ymmword ptr [rdx + 832], ymm7                  // w_0
+  vmovdqa ymm8, ymm3                                     // zero_0
+  vfmadd231ps ymm8, ymm7, ymm1                           // w_0
+  vmovdqu ymmword ptr [rdx + 832], ymm8                  // w_0
   vpslld ymm7, ymm6, 16                                  // w_1
   vpsrad ymm7, ymm7, 24                                  // w_1
   vcvtdq2ps ymm7, ymm7                                   // w_1
-  vsubps ymm7, ymm7, ymm4                                // w_1
-  vmulps ymm7, ymm7, ymm2                                // w_1
-  vmovdqu ymmword ptr [rdx + 864], ymm7                  // w_1
+  vmovdqa ymm8, ymm4                                     // zero_1
+  vfmadd231ps ymm8, ymm7, ymm2                           // w_1
+  vmovdqu ymmword ptr [rdx + 864], ymm8                  // w_1
   vpslld ymm7, ymm5, 8                                   // w_0
   vpsrad ymm7, ymm7, 24                                  // w_0
   vcvtdq2ps ymm7, ymm7                                   // w_0
-  vsubps ymm7, ymm7, ymm3                                // w_0
-  vmulps ymm7, ymm7, ymm1                                // w_0
-  vmovdqu ymmword ptr [rdx + 896], ymm7                  // w_0
+  vmovdqa ymm8, ymm3                                     // zero_0
+  vfmadd231ps ymm8, ymm7, ymm1                           // w_0
+  vmovdqu ymmword ptr [rdx + 896], ymm8                  // w_0
   vpslld ymm7, ymm6, 8                                   // w_1
   vpsrad ymm7, ymm7, 24                                  // w_1
   vcvtdq2ps ymm7, ymm7                                   // w_1
-  vsubps ymm7, ymm7, ymm4                                // w_1
-  vmulps ymm7, ymm7, ymm2                                // w_1
-  vmovdqu ymmword ptr [rdx + 928], ymm7                  // w_1
+  vmovdqa ymm8, ymm4                                     // zero_1
+  vfmadd231ps ymm8, ymm7, ymm2                           // w_1
+  vmovdqu ymmword ptr [rdx + 928], ymm8                  // w_1
   prefetcht0 byte ptr [r13 + 192]                        // ahead
   vpsrad ymm5, ymm5, 24                                  // w_0
   vcvtdq2ps ymm5, ymm5                                   // w_0
-  vsubps ymm5, ymm5, ymm3                                // w_0
-  vmulps ymm5, ymm5, ymm1                                // w_0
-  vmovdqu ymmword ptr [rdx + 960], ymm5                  // w_0
+  vmovdqa ymm7, ymm3                                     // zero_0
+  vfmadd231ps ymm7, ymm5, ymm1                           // w_0
+  vmovdqu ymmword ptr [rdx + 960], ymm7                  // w_0
   vpsrad ymm5, ymm6, 24                                  // w_1
   vcvtdq2ps ymm5, ymm5                                   // w_1
-  vsubps ymm5, ymm5, ymm4                                // w_1
-  vmulps ymm5, ymm5, ymm2                                // w_1
-  vmovdqu ymmword ptr [rdx + 992], ymm5                  // w_1
+  vmovdqa ymm6, ymm4                                     // zero_1
+  vfmadd231ps ymm6, ymm5, ymm2                           // w_1
+  vmovdqu ymmword ptr [rdx + 992], ymm6                  // w_1
   vmovdqu ymm5, ymmword ptr [rax + 256]                  // w_0
   vpxor ymm5, ymm5, ymm0                                 // w_0
   vpslld ymm6, ymm5, 24                                  // w_0
   vpsrad ymm6, ymm6, 24                                  // w_0
   vcvtdq2ps ymm6, ymm6                                   // w_0
-  vsubps ymm6, ymm6, ymm3                                // w_0
-  vmulps ymm6, ymm6, ymm1                                // w_0
-  vmovdqu ymmword ptr [rdx + 1024], ymm6                 // w_0
+  vmovdqa ymm7, ymm3                                     // zero_0
+  vfmadd231ps ymm7, ymm6, ymm1                           // w_0
+  vmovdqu ymmword ptr [rdx + 1024], ymm7                 // w_0
   vmovdqu ymm6, ymmword ptr [rax + 288]                  // w_1
   vpxor ymm6, ymm6, ymm0                                 // w_1
   vpslld ymm7, ymm6, 24                                  // w_1
   vpsrad ymm7, ymm7, 24                                  // w_1
   vcvtdq2ps ymm7, ymm7                                   // w_1
-  vsubps ymm7, ymm7, ymm4                                // w_1
-  vmulps ymm7, ymm7, ymm2                                // w_1
-  vmovdqu ymmword ptr [rdx + 1056], ymm7                 // w_1
+  vmovdqa ymm8, ymm4                                     // zero_1
+  vfmadd231ps ymm8, ymm7, ymm2                           // w_1
+  vmovdqu ymmword ptr [rdx + 1056], ymm8                 // w_1
   vpslld ymm7, ymm5, 16                                  // w_0
   vpsrad ymm7, ymm7, 24                                  // w_0
   vcvtdq2ps ymm7, ymm7                                   // w_0
-  vsubps ymm7, ymm7, ymm3                                // w_0
-  vmulps ymm7, ymm7, ymm1                                // w_0
-  vmovdqu ymmword ptr [rdx + 1088], ymm7                 // w_0
+  vmovdqa ymm8, ymm3                                     // zero_0
+  vfmadd231ps ymm8, ymm7, ymm1                           // w_0
+  vmovdqu ymmword ptr [rdx + 1088], ymm8                 // w_0
   vpslld ymm7, ymm6, 16                                  // w_1
   vpsrad ymm7, ymm7, 24                                  // w_1
   vcvtdq2ps ymm7, ymm7                                   // w_1
-  vsubps ymm7, ymm7, ymm4                                // w_1
-  vmulps ymm7, ymm7, ymm2                                // w_1
-  vmovdqu ymmword ptr [rdx + 1120], ymm7                 // w_1
+  vmovdqa ymm8, ymm4                                     // zero_1
+  vfmadd231ps ymm8, ymm7, ymm2                           // w_1
+  vmovdqu ymmword ptr [rdx + 1120], ymm8                 // w_1
   vpslld ymm7, ymm5, 8                                   // w_0
   vpsrad ymm7, ymm7, 24                                  // w_0
   vcvtdq2ps ymm7, ymm7                                   // w_0
-  vsubps ymm7, ymm7, ymm3                                // w_0
-  vmulps ymm7, ymm7, ymm1                                // w_0
-  vmovdqu ymmword ptr [rdx + 1152], ymm7                 // w_0
+  vmovdqa ymm8, ymm3                                     // zero_0
+  vfmadd231ps ymm8, ymm7, ymm1                           // w_0
+  vmovdqu ymmword ptr [rdx + 1152], ymm8                 // w_0
   vpslld ymm7, ymm6, 8                                   // w_1
   vpsrad ymm7, ymm7, 24                                  // w_1
   vcvtdq2ps ymm7, ymm7                                   // w_1
-  vsubps ymm7, ymm7, ymm4                                // w_1
-  vmulps ymm7, ymm7, ymm2                                // w_1
-  vmovdqu ymmword ptr [rdx + 1184], ymm7                 // w_1
+  vmovdqa ymm8, ymm4                                     // zero_1
+  vfmadd231ps ymm8, ymm7, ymm2                           // w_1
+  vmovdqu ymmword ptr [rdx + 1184], ymm8                 // w_1
   prefetcht0 byte ptr [r13 + 256]                        // ahead
   vpsrad ymm5, ymm5, 24                                  // w_0
   vcvtdq2ps ymm5, ymm5                                   // w_0
-  vsubps ymm5, ymm5, ymm3                                // w_0
-  vmulps ymm5, ymm5, ymm1                                // w_0
-  vmovdqu ymmword ptr [rdx + 1216], ymm5                 // w_0
+  vmovdqa ymm7, ymm3                                     // zero_0
+  vfmadd231ps ymm7, ymm5, ymm1                           // w_0
+  vmovdqu ymmword ptr [rdx + 1216], ymm7                 // w_0
   vpsrad ymm5, ymm6, 24                                  // w_1
   vcvtdq2ps ymm5, ymm5                                   // w_1
-  vsubps ymm5, ymm5, ymm4                                // w_1
-  vmulps ymm5, ymm5, ymm2                                // w_1
-  vmovdqu ymmword ptr [rdx + 1248], ymm5                 // w_1
+  vmovdqa ymm6, ymm4                                     // zero_1
+  vfmadd231ps ymm6, ymm5, ymm2                           // w_1
+  vmovdqu ymmword ptr [rdx + 1248], ymm6                 // w_1
   vmovdqu ymm5, ymmword ptr [rax + 320]                  // w_0
   vpxor ymm5, ymm5, ymm0                                 // w_0
   vpslld ymm6, ymm5, 24                                  // w_0
   vpsrad ymm6, ymm6, 24                                  // w_0
   vcvtdq2ps ymm6, ymm6                                   // w_0
-  vsubps ymm6, ymm6, ymm3                                // w_0
-  vmulps ymm6, ymm6, ymm1                                // w_0
-  vmovdqu ymmword ptr [rdx + 1280], ymm6                 // w_0
+  vmovdqa ymm7, ymm3                                     // zero_0
+  vfmadd231ps ymm7, ymm6, ymm1                           // w_0
+  vmovdqu ymmword ptr [rdx + 1280], ymm7                 // w_0
   vmovdqu ymm6, ymmword ptr [rax + 352]                  // w_1
   vpxor ymm6, ymm6, ymm0                                 // w_1
   vpslld ymm7, ymm6, 24                                  // w_1
   vpsrad ymm7, ymm7, 24                                  // w_1
   vcvtdq2ps ymm7, ymm7                                   // w_1
-  vsubps ymm7, ymm7, ymm4                                // w_1
-  vmulps ymm7, ymm7, ymm2                                // w_1
-  vmovdqu ymmword ptr [rdx + 1312], ymm7                 // w_1
+  vmovdqa ymm8, ymm4                                     // zero_1
+  vfmadd231ps ymm8, ymm7, ymm2                           // w_1
+  vmovdqu ymmword ptr [rdx + 1312], ymm8                 // w_1
   vpslld ymm7, ymm5, 16                                  // w_0
   vpsrad ymm7, ymm7, 24                                  // w_0
   vcvtdq2ps ymm7, ymm7                                   // w_0
-  vsubps ymm7, ymm7, ymm3                                // w_0
-  vmulps ymm7, ymm7, ymm1                                // w_0
-  vmovdqu ymmword ptr [rdx + 1344], ymm7                 // w_0
+  vmovdqa ymm8, ymm3                                     // zero_0
+  vfmadd231ps ymm8, ymm7, ymm1                           // w_0
+  vmovdqu ymmword ptr [rdx + 1344], ymm8                 // w_0
   vpslld ymm7, ymm6, 16                                  // w_1
   vpsrad ymm7, ymm7, 24                                  // w_1
   vcvtdq2ps ymm7, ymm7                                   // w_1
-  vsubps ymm7, ymm7, ymm4                                // w_1
-  vmulps ymm7, ymm7, ymm2                                // w_1
-  vmovdqu ymmword ptr [rdx + 1376], ymm7                 // w_1
+  vmovdqa ymm8, ymm4                                     // zero_1
+  vfmadd231ps ymm8, ymm7, ymm2                           // w_1
+  vmovdqu ymmword ptr [rdx + 1376], ymm8                 // w_1
   vpslld ymm7, ymm5, 8                                   // w_0
   vpsrad ymm7, ymm7, 24                                  // w_0
   vcvtdq2ps ymm7, ymm7                                   // w_0
-  vsubps ymm7, ymm7, ymm3                                // w_0
-  vmulps ymm7, ymm7, ymm1                                // w_0
-  vmovdqu ymmword ptr [rdx + 1408], ymm7                 // w_0
+  vmovdqa ymm8, ymm3                                     // zero_0
+  vfmadd231ps ymm8, ymm7, ymm1                           // w_0
+  vmovdqu ymmword ptr [rdx + 1408], ymm8                 // w_0
   vpslld ymm7, ymm6, 8                                   // w_1
   vpsrad ymm7, ymm7, 24                                  // w_1
   vcvtdq2ps ymm7, ymm7                                   // w_1
-  vsubps ymm7, ymm7, ymm4                                // w_1
-  vmulps ymm7, ymm7, ymm2                                // w_1
-  vmovdqu ymmword ptr [rdx + 1440], ymm7                 // w_1
+  vmovdqa ymm8, ymm4                                     // zero_1
+  vfmadd231ps ymm8, ymm7, ymm2                           // w_1
+  vmovdqu ymmword ptr [rdx + 1440], ymm8                 // w_1
   prefetcht0 byte ptr [r13 + 320]                        // ahead
   vpsrad ymm5, ymm5, 24                                  // w_0
   vcvtdq2ps ymm5, ymm5                                   // w_0
-  vsubps ymm5, ymm5, ymm3                                // w_0
-  vmulps ymm5, ymm5, ymm1                                // w_0
-  vmovdqu ymmword ptr [rdx + 1472], ymm5                 // w_0
+  vmovdqa ymm7, ymm3                                     // zero_0
+  vfmadd231ps ymm7, ymm5, ymm1                           // w_0
+  vmovdqu ymmword ptr [rdx + 1472], ymm7                 // w_0
   vpsrad ymm5, ymm6, 24                                  // w_1
   vcvtdq2ps ymm5, ymm5                                   // w_1
-  vsubps ymm5, ymm5, ymm4                                // w_1
-  vmulps ymm5, ymm5, ymm2                                // w_1
-  vmovdqu ymmword ptr [rdx + 1504], ymm5                 // w_1
+  vmovdqa ymm6, ymm4                                     // zero_1
+  vfmadd231ps ymm6, ymm5, ymm2                           // w_1
+  vmovdqu ymmword ptr [rdx + 1504], ymm6                 // w_1
   vmovdqu ymm5, ymmword ptr [rax + 384]                  // w_0
   vpxor ymm5, ymm5, ymm0                                 // w_0
   vpslld ymm6, ymm5, 24                                  // w_0
   vpsrad ymm6, ymm6, 24                                  // w_0
   vcvtdq2ps ymm6, ymm6                                   // w_0
-  vsubps ymm6, ymm6, ymm3                                // w_0
-  vmulps ymm6, ymm6, ymm1                                // w_0
-  vmovdqu ymmword ptr [rdx + 1536], ymm6                 // w_0
+  vmovdqa ymm7, ymm3                                     // zero_0
+  vfmadd231ps ymm7, ymm6, ymm1                           // w_0
+  vmovdqu ymmword ptr [rdx + 1536], ymm7                 // w_0
   vmovdqu ymm6, ymmword ptr [rax + 416]                  // w_1
   vpxor ymm6, ymm6, ymm0                                 // w_1
   vpslld ymm7, ymm6, 24                                  // w_1
   vpsrad ymm7, ymm7, 24                                  // w_1
   vcvtdq2ps ymm7, ymm7                                   // w_1
-  vsubps ymm7, ymm7, ymm4                                // w_1
-  vmulps ymm7, ymm7, ymm2                                // w_1
-  vmovdqu ymmword ptr [rdx + 1568], ymm7                 // w_1
+  vmovdqa ymm8, ymm4                                     // zero_1
+  vfmadd231ps ymm8, ymm7, ymm2                           // w_1
+  vmovdqu ymmword ptr [rdx + 1568], ymm8                 // w_1
   vpslld ymm7, ymm5, 16                                  // w_0
   vpsrad ymm7, ymm7, 24                                  // w_0
   vcvtdq2ps ymm7, ymm7                                   // w_0
-  vsubps ymm7, ymm7, ymm3                                // w_0
-  vmulps ymm7, ymm7, ymm1                                // w_0
-  vmovdqu ymmword ptr [rdx + 1600], ymm7                 // w_0
+  vmovdqa ymm8, ymm3                                     // zero_0
+  vfmadd231ps ymm8, ymm7, ymm1                           // w_0
+  vmovdqu ymmword ptr [rdx + 1600], ymm8                 // w_0
   vpslld ymm7, ymm6, 16                                  // w_1
   vpsrad ymm7, ymm7, 24                                  // w_1
   vcvtdq2ps ymm7, ymm7                                   // w_1
-  vsubps ymm7, ymm7, ymm4                                // w_1
-  vmulps ymm7, ymm7, ymm2                                // w_1
-  vmovdqu ymmword ptr [rdx + 1632], ymm7                 // w_1
+  vmovdqa ymm8, ymm4                                     // zero_1
+  vfmadd231ps ymm8, ymm7, ymm2                           // w_1
+  vmovdqu ymmword ptr [rdx + 1632], ymm8                 // w_1
   vpslld ymm7, ymm5, 8                                   // w_0
   vpsrad ymm7, ymm7, 24                                  // w_0
   vcvtdq2ps ymm7, ymm7                                   // w_0
-  vsubps ymm7, ymm7, ymm3                                // w_0
-  vmulps ymm7, ymm7, ymm1                                // w_0
-  vmovdqu ymmword ptr [rdx + 1664], ymm7                 // w_0
+  vmovdqa ymm8, ymm3                                     // zero_0
+  vfmadd231ps ymm8, ymm7, ymm1                           // w_0
+  vmovdqu ymmword ptr [rdx + 1664], ymm8                 // w_0
   vpslld ymm7, ymm6, 8                                   // w_1
   vpsrad ymm7, ymm7, 24                                  // w_1
   vcvtdq2ps ymm7, ymm7                                   // w_1
-  vsubps ymm7, ymm7, ymm4                                // w_1
-  vmulps ymm7, ymm7, ymm2                                // w_1
-  vmovdqu ymmword ptr [rdx + 1696], ymm7                 // w_1
+  vmovdqa ymm8, ymm4                                     // zero_1
+  vfmadd231ps ymm8, ymm7, ymm2                           // w_1
+  vmovdqu ymmword ptr [rdx + 1696], ymm8                 // w_1
   prefetcht0 byte ptr [r13 + 384]                        // ahead
   vpsrad ymm5, ymm5, 24                                  // w_0
   vcvtdq2ps ymm5, ymm5                                   // w_0
-  vsubps ymm5, ymm5, ymm3                                // w_0
-  vmulps ymm5, ymm5, ymm1                                // w_0
-  vmovdqu ymmword ptr [rdx + 1728], ymm5                 // w_0
+  vmovdqa ymm7, ymm3                                     // zero_0
+  vfmadd231ps ymm7, ymm5, ymm1                           // w_0
+  vmovdqu ymmword ptr [rdx + 1728], ymm7                 // w_0
   vpsrad ymm5, ymm6, 24                                  // w_1
   vcvtdq2ps ymm5, ymm5                                   // w_1
-  vsubps ymm5, ymm5, ymm4                                // w_1
-  vmulps ymm5, ymm5, ymm2                                // w_1
-  vmovdqu ymmword ptr [rdx + 1760], ymm5                 // w_1
+  vmovdqa ymm6, ymm4                                     // zero_1
+  vfmadd231ps ymm6, ymm5, ymm2                           // w_1
+  vmovdqu ymmword ptr [rdx + 1760], ymm6                 // w_1
   vmovdqu ymm5, ymmword ptr [rax + 448]                  // w_0
   vpxor ymm5, ymm5, ymm0                                 // w_0
   vpslld ymm6, ymm5, 24                                  // w_0
   vpsrad ymm6, ymm6, 24                                  // w_0
   vcvtdq2ps ymm6, ymm6                                   // w_0
-  vsubps ymm6, ymm6, ymm3                                // w_0
-  vmulps ymm6, ymm6, ymm1                                // w_0
-  vmovdqu ymmword ptr [rdx + 1792], ymm6                 // w_0
+  vmovdqa ymm7, ymm3                                     // zero_0
+  vfmadd231ps ymm7, ymm6, ymm1                           // w_0
+  vmovdqu ymmword ptr [rdx + 1792], ymm7                 // w_0
   vmovdqu ymm6, ymmword ptr [rax + 480]                  // w_1
   vpxor ymm6, ymm6, ymm0                                 // w_1
   vpslld ymm7, ymm6, 24                                  // w_1
   vpsrad ymm7, ymm7, 24                                  // w_1
   vcvtdq2ps ymm7, ymm7                                   // w_1
-  vsubps ymm7, ymm7, ymm4                                // w_1
-  vmulps ymm7, ymm7, ymm2                                // w_1
-  vmovdqu ymmword ptr [rdx + 1824], ymm7                 // w_1
+  vmovdqa ymm8, ymm4                                     // zero_1
+  vfmadd231ps ymm8, ymm7, ymm2                           // w_1
+  vmovdqu ymmword ptr [rdx + 1824], ymm8                 // w_1
   vpslld ymm7, ymm5, 16                                  // w_0
   vpsrad ymm7, ymm7, 24                                  // w_0
   vcvtdq2ps ymm7, ymm7                                   // w_0
-  vsubps ymm7, ymm7, ymm3                                // w_0
-  vmulps ymm7, ymm7, ymm1                                // w_0
-  vmovdqu ymmword ptr [rdx + 1856], ymm7                 // w_0
+  vmovdqa ymm8, ymm3                                     // zero_0
+  vfmadd231ps ymm8, ymm7, ymm1                           // w_0
+  vmovdqu ymmword ptr [rdx + 1856], ymm8                 // w_0
   vpslld ymm7, ymm6, 16                                  // w_1
   vpsrad ymm7, ymm7, 24                                  // w_1
   vcvtdq2ps ymm7, ymm7                                   // w_1
-  vsubps ymm7, ymm7, ymm4                                // w_1
-  vmulps ymm7, ymm7, ymm2                                // w_1
-  vmovdqu ymmword ptr [rdx + 1888], ymm7                 // w_1
+  vmovdqa ymm8, ymm4                                     // zero_1
+  vfmadd231ps ymm8, ymm7, ymm2                           // w_1
+  vmovdqu ymmword ptr [rdx + 1888], ymm8                 // w_1
   vpslld ymm7, ymm5, 8                                   // w_0
   vpsrad ymm7, ymm7, 24                                  // w_0
   vcvtdq2ps ymm7, ymm7                                   // w_0
-  vsubps ymm7, ymm7, ymm3                                // w_0
-  vmulps ymm7, ymm7, ymm1                                // w_0
-  vmovdqu ymmword ptr [rdx + 1920], ymm7                 // w_0
+  vmovdqa ymm8, ymm3                                     // zero_0
+  vfmadd231ps ymm8, ymm7, ymm1                           // w_0
+  vmovdqu ymmword ptr [rdx + 1920], ymm8                 // w_0
   vpslld ymm7, ymm6, 8                                   // w_1
   vpsrad ymm7, ymm7, 24                                  // w_1
   vcvtdq2ps ymm7, ymm7                                   // w_1
-  vsubps ymm7, ymm7, ymm4                                // w_1
-  vmulps ymm7, ymm7, ymm2                                // w_1
-  vmovdqu ymmword ptr [rdx + 1952], ymm7                 // w_1
+  vmovdqa ymm8, ymm4                                     // zero_1
+  vfmadd231ps ymm8, ymm7, ymm2                           // w_1
+  vmovdqu ymmword ptr [rdx + 1952], ymm8                 // w_1
   prefetcht0 byte ptr [r13 + 448]                        // ahead
   vpsrad ymm5, ymm5, 24                                  // w_0
   vcvtdq2ps ymm5, ymm5                                   // w_0
-  vsubps ymm5, ymm5, ymm3                                // w_0
-  vmulps ymm5, ymm5, ymm1                                // w_0
-  vmovdqu ymmword ptr [rdx + 1984], ymm5                 // w_0
+  vmovdqa ymm7, ymm3                                     // zero_0
+  vfmadd231ps ymm7, ymm5, ymm1                           // w_0
+  vmovdqu ymmword ptr [rdx + 1984], ymm7                 // w_0
   vpsrad ymm5, ymm6, 24                                  // w_1
   vcvtdq2ps ymm5, ymm5                                   // w_1
-  vsubps ymm5, ymm5, ymm4                                // w_1
-  vmulps ymm5, ymm5, ymm2                                // w_1
-  vmovdqu ymmword ptr [rdx + 2016], ymm5                 // w_1
+  vmovdqa ymm6, ymm4                                     // zero_1
+  vfmadd231ps ymm6, ymm5, ymm2                           // w_1
+  vmovdqu ymmword ptr [rdx + 2016], ymm6                 // w_1
   lea rdx, [rdx + 2048]                                  // to
   lea rax, [rax + 512]
   sub rbp, 1                                             // next k
@@ -567,7 +574,8 @@ L(n_done):
   mov r13, qword ptr [rsp + 40]
   vmovaps xmm6, xmmword ptr [rsp + 48]
   vmovaps xmm7, xmmword ptr [rsp + 64]
-  add rsp, 88
+  vmovaps xmm8, xmmword ptr [rsp + 80]
+  add rsp, 104
   ret
   .seh_endproc
 #endif

@@ -14,7 +14,7 @@
 // Registers in loop k:
 //  rax k  rcx n_left  rdx rhs  rsi dst  rdi args  r8 n  r9 rhs_stride  r10 k_left  r11 rhs_prefetch
 //  rbx rhs  rbp dst ...  r12 ahead  ymm0 signs  ymm1 scale_0 ...  ymm2 scale_1  ymm3 zero_0 ...
-//  ymm4 zero_1  ymm5 w_0 ...  ymm6 w_0 ...  ymm7 w_1 ...
+//  ymm4 zero_1 ...  ymm5 none ...  ymm6 w_0 ...  ymm7 w_0 ...  ymm8 w_1 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -54,8 +54,8 @@ tw_decode_f32_qai8c32p16x4_1x16_avx2_fma_near_asm:
   .cfi_offset r12, -16
 #elif defined(_WIN32)
   .seh_proc tw_decode_f32_qai8c32p16x4_1x16_avx2_fma_near_asm
-  sub rsp, 88
-  .seh_stackalloc 88
+  sub rsp, 104
+  .seh_stackalloc 104
   mov qword ptr [rsp + 0], rsi
   .seh_savereg rsi, 0
   mov qword ptr [rsp + 8], rdi
@@ -70,6 +70,8 @@ tw_decode_f32_qai8c32p16x4_1x16_avx2_fma_near_asm:
   .seh_savexmm xmm6, 48
   vmovaps xmmword ptr [rsp + 64], xmm7
   .seh_savexmm xmm7, 64
+  vmovaps xmmword ptr [rsp + 80], xmm8
+  .seh_savexmm xmm8, 80
   .seh_endprologue
   mov rdi, rcx
 #endif
@@ -99,415 +101,418 @@ L(k):
   vcvtph2ps ymm2, xmmword ptr [rbx + 528]                // scale_1
   vcvtph2ps ymm3, xmmword ptr [rbx + 544]                // zero_0
   vcvtph2ps ymm4, xmmword ptr [rbx + 560]                // zero_1
+  vpxor xmm5, xmm5, xmm5                                 // none
+  vsubps ymm3, ymm5, ymm3                                // zero_0
+  vmulps ymm3, ymm3, ymm1                                // zero_0
+  vsubps ymm4, ymm5, ymm4                                // zero_1
+  vmulps ymm4, ymm4, ymm2                                // zero_1
   vmovdqu ymm5, ymmword ptr [rbx + 0]                    // w_0
   vpxor ymm5, ymm5, ymm0                                 // w_0
   vpslld ymm6, ymm5, 24                                  // w_0
   vpsrad ymm6, ymm6, 24                                  // w_0
   vcvtdq2ps ymm6, ymm6                                   // w_0
-  vsubps ymm6, ymm6, ymm3                                // w_0
-  vmulps ymm6, ymm6, ymm1                                // w_0
-  vmovdqu ymmword ptr [rbp + 0], ymm6                    // w_0
+  vmovdqa ymm7, ymm3                                     // zero_0
+  vfmadd231ps ymm7, ymm6, ymm1                           // w_0
+  vmovdqu ymmword ptr [rbp + 0], ymm7                    // w_0
   vmovdqu ymm6, ymmword ptr [rbx + 32]                   // w_1
   vpxor ymm6, ymm6, ymm0                                 // w_1
   vpslld ymm7, ymm6, 24                                  // w_1
   vpsrad ymm7, ymm7, 24                                  // w_1
   vcvtdq2ps ymm7, ymm7                                   // w_1
-  vsubps ymm7, ymm7, ymm4                                // w_1
-  vmulps ymm7, ymm7, ymm2                                // w_1
-  vmovdqu ymmword ptr [rbp + 32], ymm7                   // w_1
+  vmovdqa ymm8, ymm4                                     // zero_1
+  vfmadd231ps ymm8, ymm7, ymm2                           // w_1
+  vmovdqu ymmword ptr [rbp + 32], ymm8                   // w_1
   vpslld ymm7, ymm5, 16                                  // w_0
   vpsrad ymm7, ymm7, 24                                  // w_0
   vcvtdq2ps ymm7, ymm7                                   // w_0
-  vsubps ymm7, ymm7, ymm3                                // w_0
-  vmulps ymm7, ymm7, ymm1                                // w_0
-  vmovdqu ymmword ptr [rbp + 64], ymm7                   // w_0
+  vmovdqa ymm8, ymm3                                     // zero_0
+  vfmadd231ps ymm8, ymm7, ymm1                           // w_0
+  vmovdqu ymmword ptr [rbp + 64], ymm8                   // w_0
   vpslld ymm7, ymm6, 16                                  // w_1
   vpsrad ymm7, ymm7, 24                                  // w_1
   vcvtdq2ps ymm7, ymm7                                   // w_1
-  vsubps ymm7, ymm7, ymm4                                // w_1
-  vmulps ymm7, ymm7, ymm2                                // w_1
-  vmovdqu ymmword ptr [rbp + 96], ymm7                   // w_1
+  vmovdqa ymm8, ymm4                                     // zero_1
+  vfmadd231ps ymm8, ymm7, ymm2                           // w_1
+  vmovdqu ymmword ptr [rbp + 96], ymm8                   // w_1
   vpslld ymm7, ymm5, 8                                   // w_0
   vpsrad ymm7, ymm7, 24                                  // w_0
   vcvtdq2ps ymm7, ymm7                                   // w_0
-  vsubps ymm7, ymm7, ymm3                                // w_0
-  vmulps ymm7, ymm7, ymm1                                // w_0
-  vmovdqu ymmword ptr [rbp + 128], ymm7                  // w_0
+  vmovdqa ymm8, ymm3                                     // zero_0
+  vfmadd231ps ymm8, ymm7, ymm1                           // w_0
+  vmovdqu ymmword ptr [rbp + 128], ymm8                  // w_0
   vpslld ymm7, ymm6, 8                                   // w_1
   vpsrad ymm7, ymm7, 24                                  // w_1
   vcvtdq2ps ymm7, ymm7                                   // w_1
-  vsubps ymm7, ymm7, ymm4                                // w_1
-  vmulps ymm7, ymm7, ymm2                                // w_1
-  vmovdqu ymmword ptr [rbp + 160], ymm7                  // w_1
+  vmovdqa ymm8, ymm4                                     // zero_1
+  vfmadd231ps ymm8, ymm7, ymm2                           // w_1
+  vmovdqu ymmword ptr [rbp + 160], ymm8                  // w_1
   prefetcht0 byte ptr [r12 + 0]                          // ahead
   vpsrad ymm5, ymm5, 24                                  // w_0
   vcvtdq2ps ymm5, ymm5                                   // w_0
-  vsubps ymm5, ymm5, ymm3                                // w_0
-  vmulps ymm5, ymm5, ymm1                                // w_0
-  vmovdqu ymmword ptr [rbp + 192], ymm5                  // w_0
+  vmovdqa ymm7, ymm3                                     // zero_0
+  vfmadd231ps ymm7, ymm5, ymm1                           // w_0
+  vmovdqu ymmword ptr [rbp + 192], ymm7                  // w_0
   vpsrad ymm5, ymm6, 24                                  // w_1
   vcvtdq2ps ymm5, ymm5                                   // w_1
-  vsubps ymm5, ymm5, ymm4                                // w_1
-  vmulps ymm5, ymm5, ymm2                                // w_1
-  vmovdqu ymmword ptr [rbp + 224], ymm5                  // w_1
+  vmovdqa ymm6, ymm4                                     // zero_1
+  vfmadd231ps ymm6, ymm5, ymm2                           // w_1
+  vmovdqu ymmword ptr [rbp + 224], ymm6                  // w_1
   vmovdqu ymm5, ymmword ptr [rbx + 64]                   // w_0
   vpxor ymm5, ymm5, ymm0                                 // w_0
   vpslld ymm6, ymm5, 24                                  // w_0
   vpsrad ymm6, ymm6, 24                                  // w_0
   vcvtdq2ps ymm6, ymm6                                   // w_0
-  vsubps ymm6, ymm6, ymm3                                // w_0
-  vmulps ymm6, ymm6, ymm1                                // w_0
-  vmovdqu ymmword ptr [rbp + 256], ymm6                  // w_0
+  vmovdqa ymm7, ymm3                                     // zero_0
+  vfmadd231ps ymm7, ymm6, ymm1                           // w_0
+  vmovdqu ymmword ptr [rbp + 256], ymm7                  // w_0
   vmovdqu ymm6, ymmword ptr [rbx + 96]                   // w_1
   vpxor ymm6, ymm6, ymm0                                 // w_1
   vpslld ymm7, ymm6, 24                                  // w_1
   vpsrad ymm7, ymm7, 24                                  // w_1
   vcvtdq2ps ymm7, ymm7                                   // w_1
-  vsubps ymm7, ymm7, ymm4                                // w_1
-  vmulps ymm7, ymm7, ymm2                                // w_1
-  vmovdqu ymmword ptr [rbp + 288], ymm7                  // w_1
+  vmovdqa ymm8, ymm4                                     // zero_1
+  vfmadd231ps ymm8, ymm7, ymm2                           // w_1
+  vmovdqu ymmword ptr [rbp + 288], ymm8                  // w_1
   vpslld ymm7, ymm5, 16                                  // w_0
   vpsrad ymm7, ymm7, 24                                  // w_0
   vcvtdq2ps ymm7, ymm7                                   // w_0
-  vsubps ymm7, ymm7, ymm3                                // w_0
-  vmulps ymm7, ymm7, ymm1                                // w_0
-  vmovdqu ymmword ptr [rbp + 320], ymm7                  // w_0
+  vmovdqa ymm8, ymm3                                     // zero_0
+  vfmadd231ps ymm8, ymm7, ymm1                           // w_0
+  vmovdqu ymmword ptr [rbp + 320], ymm8                  // w_0
   vpslld ymm7, ymm6, 16                                  // w_1
   vpsrad ymm7, ymm7, 24                                  // w_1
   vcvtdq2ps ymm7, ymm7                                   // w_1
-  vsubps ymm7, ymm7, ymm4                                // w_1
-  vmulps ymm7, ymm7, ymm2                                // w_1
-  vmovdqu ymmword ptr [rbp + 352], ymm7                  // w_1
+  vmovdqa ymm8, ymm4                                     // zero_1
+  vfmadd231ps ymm8, ymm7, ymm2                           // w_1
+  vmovdqu ymmword ptr [rbp + 352], ymm8                  // w_1
   vpslld ymm7, ymm5, 8                                   // w_0
   vpsrad ymm7, ymm7, 24                                  // w_0
   vcvtdq2ps ymm7, ymm7                                   // w_0
-  vsubps ymm7, ymm7, ymm3                                // w_0
-  vmulps ymm7, ymm7, ymm1                                // w_0
-  vmovdqu ymmword ptr [rbp + 384], ymm7                  // w_0
+  vmovdqa ymm8, ymm3                                     // zero_0
+  vfmadd231ps ymm8, ymm7, ymm1                           // w_0
+  vmovdqu ymmword ptr [rbp + 384], ymm8                  // w_0
   vpslld ymm7, ymm6, 8                                   // w_1
   vpsrad ymm7, ymm7, 24                                  // w_1
   vcvtdq2ps ymm7, ymm7                                   // w_1
-  vsubps ymm7, ymm7, ymm4                                // w_1
-  vmulps ymm7, ymm7, ymm2                                // w_1
-  vmovdqu ymmword ptr [rbp + 416], ymm7                  // w_1
+  vmovdqa ymm8, ymm4                                     // zero_1
+  vfmadd231ps ymm8, ymm7, ymm2                           // w_1
+  vmovdqu ymmword ptr [rbp + 416], ymm8                  // w_1
   prefetcht0 byte ptr [r12 + 64]                         // ahead
   vpsrad ymm5, ymm5, 24                                  // w_0
   vcvtdq2ps ymm5, ymm5                                   // w_0
-  vsubps ymm5, ymm5, ymm3                                // w_0
-  vmulps ymm5, ymm5, ymm1                                // w_0
-  vmovdqu ymmword ptr [rbp + 448], ymm5                  // w_0
+  vmovdqa ymm7, ymm3                                     // zero_0
+  vfmadd231ps ymm7, ymm5, ymm1                           // w_0
+  vmovdqu ymmword ptr [rbp + 448], ymm7                  // w_0
   vpsrad ymm5, ymm6, 24                                  // w_1
   vcvtdq2ps ymm5, ymm5                                   // w_1
-  vsubps ymm5, ymm5, ymm4                                // w_1
-  vmulps ymm5, ymm5, ymm2                                // w_1
-  vmovdqu ymmword ptr [rbp + 480], ymm5                  // w_1
+  vmovdqa ymm6, ymm4                                     // zero_1
+  vfmadd231ps ymm6, ymm5, ymm2                           // w_1
+  vmovdqu ymmword ptr [rbp + 480], ymm6                  // w_1
   vmovdqu ymm5, ymmword ptr [rbx + 128]                  // w_0
   vpxor ymm5, ymm5, ymm0                                 // w_0
   vpslld ymm6, ymm5, 24                                  // w_0
   vpsrad ymm6, ymm6, 24                                  // w_0
   vcvtdq2ps ymm6, ymm6                                   // w_0
-  vsubps ymm6, ymm6, ymm3                                // w_0
-  vmulps ymm6, ymm6, ymm1                                // w_0
-  vmovdqu ymmword ptr [rbp + 512], ymm6                  // w_0
+  vmovdqa ymm7, ymm3                                     // zero_0
+  vfmadd231ps ymm7, ymm6, ymm1                           // w_0
+  vmovdqu ymmword ptr [rbp + 512], ymm7                  // w_0
   vmovdqu ymm6, ymmword ptr [rbx + 160]                  // w_1
   vpxor ymm6, ymm6, ymm0                                 // w_1
   vpslld ymm7, ymm6, 24                                  // w_1
   vpsrad ymm7, ymm7, 24                                  // w_1
   vcvtdq2ps ymm7, ymm7                                   // w_1
-  vsubps ymm7, ymm7, ymm4                                // w_1
-  vmulps ymm7, ymm7, ymm2                                // w_1
-  vmovdqu ymmword ptr [rbp + 544], ymm7                  // w_1
+  vmovdqa ymm8, ymm4                                     // zero_1
+  vfmadd231ps ymm8, ymm7, ymm2                           // w_1
+  vmovdqu ymmword ptr [rbp + 544], ymm8                  // w_1
   vpslld ymm7, ymm5, 16                                  // w_0
   vpsrad ymm7, ymm7, 24                                  // w_0
   vcvtdq2ps ymm7, ymm7                                   // w_0
-  vsubps ymm7, ymm7, ymm3                                // w_0
-  vmulps ymm7, ymm7, ymm1                                // w_0
-  vmovdqu ymmword ptr [rbp + 576], ymm7                  // w_0
+  vmovdqa ymm8, ymm3                                     // zero_0
+  vfmadd231ps ymm8, ymm7, ymm1                           // w_0
+  vmovdqu ymmword ptr [rbp + 576], ymm8                  // w_0
   vpslld ymm7, ymm6, 16                                  // w_1
   vpsrad ymm7, ymm7, 24                                  // w_1
   vcvtdq2ps ymm7, ymm7                                   // w_1
-  vsubps ymm7, ymm7, ymm4                                // w_1
-  vmulps ymm7, ymm7, ymm2                                // w_1
-  vmovdqu ymmword ptr [rbp + 608], ymm7                  // w_1
+  vmovdqa ymm8, ymm4                                     // zero_1
+  vfmadd231ps ymm8, ymm7, ymm2                           // w_1
+  vmovdqu ymmword ptr [rbp + 608], ymm8                  // w_1
   prefetcht0 byte ptr [r12 + 128]                        // ahead
   vpslld ymm7, ymm5, 8                                   // w_0
   vpsrad ymm7, ymm7, 24                                  // w_0
   vcvtdq2ps ymm7, ymm7                                   // w_0
-  vsubps ymm7, ymm7, ymm3                                // w_0
-  vmulps ymm7, ymm7, ymm1                                // w_0
-  vmovdqu ymmword ptr [rbp + 640], ymm7                  // w_0
+  vmovdqa ymm8, ymm3                                     // zero_0
+  vfmadd231ps ymm8, ymm7, ymm1                           // w_0
+  vmovdqu ymmword ptr [rbp + 640], ymm8                  // w_0
   vpslld ymm7, ymm6, 8                                   // w_1
   vpsrad ymm7, ymm7, 24                                  // w_1
   vcvtdq2ps ymm7, ymm7                                   // w_1
-  vsubps ymm7, ymm7, ymm4                                // w_1
-  vmulps ymm7, ymm7, ymm2                                // w_1
-  vmovdqu ymmword ptr [rbp + 672], ymm7                  // w_1
+  vmovdqa ymm8, ymm4                                     // zero_1
+  vfmadd231ps ymm8, ymm7, ymm2                           // w_1
+  vmovdqu ymmword ptr [rbp + 672], ymm8                  // w_1
   vpsrad ymm5, ymm5, 24                                  // w_0
   vcvtdq2ps ymm5, ymm5                                   // w_0
-  vsubps ymm5, ymm5, ymm3                                // w_0
-  vmulps ymm5, ymm5, ymm1                                // w_0
-  vmovdqu ymmword ptr [rbp + 704], ymm5                  // w_0
+  vmovdqa ymm7, ymm3                                     // zero_0
+  vfmadd231ps ymm7, ymm5, ymm1                           // w_0
+  vmovdqu ymmword ptr [rbp + 704], ymm7                  // w_0
   vpsrad ymm5, ymm6, 24                                  // w_1
   vcvtdq2ps ymm5, ymm5                                   // w_1
-  vsubps ymm5, ymm5, ymm4                                // w_1
-  vmulps ymm5, ymm5, ymm2                                // w_1
-  vmovdqu ymmword ptr [rbp + 736], ymm5                  // w_1
+  vmovdqa ymm6, ymm4                                     // zero_1
+  vfmadd231ps ymm6, ymm5, ymm2                           // w_1
+  vmovdqu ymmword ptr [rbp + 736], ymm6                  // w_1
   vmovdqu ymm5, ymmword ptr [rbx + 192]                  // w_0
   vpxor ymm5, ymm5, ymm0                                 // w_0
   vpslld ymm6, ymm5, 24                                  // w_0
   vpsrad ymm6, ymm6, 24                                  // w_0
   vcvtdq2ps ymm6, ymm6                                   // w_0
-  vsubps ymm6, ymm6, ymm3                                // w_0
-  vmulps ymm6, ymm6, ymm1                                // w_0
-  vmovdqu ymmword ptr [rbp + 768], ymm6                  // w_0
+  vmovdqa ymm7, ymm3                                     // zero_0
+  vfmadd231ps ymm7, ymm6, ymm1                           // w_0
+  vmovdqu ymmword ptr [rbp + 768], ymm7                  // w_0
   vmovdqu ymm6, ymmword ptr [rbx + 224]                  // w_1
   vpxor ymm6, ymm6, ymm0                                 // w_1
   vpslld ymm7, ymm6, 24                                  // w_1
   vpsrad ymm7, ymm7, 24                                  // w_1
   vcvtdq2ps ymm7, ymm7                                   // w_1
-  vsubps ymm7, ymm7, ymm4                                // w_1
-  vmulps ymm7, ymm7, ymm2                                // w_1
-  vmovdqu ymmword ptr [rbp + 800], ymm7                  // w_1
+  vmovdqa ymm8, ymm4                                     // zero_1
+  vfmadd231ps ymm8, ymm7, ymm2                           // w_1
+  vmovdqu ymmword ptr [rbp + 800], ymm8                  // w_1
   vpslld ymm7, ymm5, 16                                  // w_0
   vpsrad ymm7, ymm7, 24                                  // w_0
   vcvtdq2ps ymm7, ymm7                                   // w_0
-  vsubps ymm7, ymm7, ymm3                                // w_0
-  vmulps ymm7, ymm7, ymm1                                // w_0
-  vmovdqu ymmword ptr [rbp + 832], ymm7                  // w_0
+  vmovdqa ymm8, ymm3                                     // zero_0
+  vfmadd231ps ymm8, ymm7, ymm1                           // w_0
+  vmovdqu ymmword ptr [rbp + 832], ymm8                  // w_0
   vpslld ymm7, ymm6, 16                                  // w_1
   vpsrad ymm7, ymm7, 24                                  // w_1
   vcvtdq2ps ymm7, ymm7                                   // w_1
-  vsubps ymm7, ymm7, ymm4                                // w_1
-  vmulps ymm7, ymm7, ymm2                                // w_1
-  vmovdqu ymmword ptr [rbp + 864], ymm7                  // w_1
+  vmovdqa ymm8, ymm4                                     // zero_1
+  vfmadd231ps ymm8, ymm7, ymm2                           // w_1
+  vmovdqu ymmword ptr [rbp + 864], ymm8                  // w_1
   prefetcht0 byte ptr [r12 + 192]                        // ahead
   vpslld ymm7, ymm5, 8                                   // w_0
   vpsrad ymm7, ymm7, 24                                  // w_0
   vcvtdq2ps ymm7, ymm7                                   // w_0
-  vsubps ymm7, ymm7, ymm3                                // w_0
-  vmulps ymm7, ymm7, ymm1                                // w_0
-  vmovdqu ymmword ptr [rbp + 896], ymm7                  // w_0
+  vmovdqa ymm8, ymm3                                     // zero_0
+  vfmadd231ps ymm8, ymm7, ymm1                           // w_0
+  vmovdqu ymmword ptr [rbp + 896], ymm8                  // w_0
   vpslld ymm7, ymm6, 8                                   // w_1
   vpsrad ymm7, ymm7, 24                                  // w_1
   vcvtdq2ps ymm7, ymm7                                   // w_1
-  vsubps ymm7, ymm7, ymm4                                // w_1
-  vmulps ymm7, ymm7, ymm2                                // w_1
-  vmovdqu ymmword ptr [rbp + 928], ymm7                  // w_1
+  vmovdqa ymm8, ymm4                                     // zero_1
+  vfmadd231ps ymm8, ymm7, ymm2                           // w_1
+  vmovdqu ymmword ptr [rbp + 928], ymm8                  // w_1
   vpsrad ymm5, ymm5, 24                                  // w_0
   vcvtdq2ps ymm5, ymm5                                   // w_0
-  vsubps ymm5, ymm5, ymm3                                // w_0
-  vmulps ymm5, ymm5, ymm1                                // w_0
-  vmovdqu ymmword ptr [rbp + 960], ymm5                  // w_0
+  vmovdqa ymm7, ymm3                                     // zero_0
+  vfmadd231ps ymm7, ymm5, ymm1                           // w_0
+  vmovdqu ymmword ptr [rbp + 960], ymm7                  // w_0
   vpsrad ymm5, ymm6, 24                                  // w_1
   vcvtdq2ps ymm5, ymm5                                   // w_1
-  vsubps ymm5, ymm5, ymm4                                // w_1
-  vmulps ymm5, ymm5, ymm2                                // w_1
-  vmovdqu ymmword ptr [rbp + 992], ymm5                  // w_1
+  vmovdqa ymm6, ymm4                                     // zero_1
+  vfmadd231ps ymm6, ymm5, ymm2                           // w_1
+  vmovdqu ymmword ptr [rbp + 992], ymm6                  // w_1
   vmovdqu ymm5, ymmword ptr [rbx + 256]                  // w_0
   vpxor ymm5, ymm5, ymm0                                 // w_0
   vpslld ymm6, ymm5, 24                                  // w_0
   vpsrad ymm6, ymm6, 24                                  // w_0
   vcvtdq2ps ymm6, ymm6                                   // w_0
-  vsubps ymm6, ymm6, ymm3                                // w_0
-  vmulps ymm6, ymm6, ymm1                                // w_0
-  vmovdqu ymmword ptr [rbp + 1024], ymm6                 // w_0
+  vmovdqa ymm7, ymm3                                     // zero_0
+  vfmadd231ps ymm7, ymm6, ymm1                           // w_0
+  vmovdqu ymmword ptr [rbp + 1024], ymm7                 // w_0
   vmovdqu ymm6, ymmword ptr [rbx + 288]                  // w_1
   vpxor ymm6, ymm6, ymm0                                 // w_1
   vpslld ymm7, ymm6, 24                                  // w_1
   vpsrad ymm7, ymm7, 24                                  // w_1
   vcvtdq2ps ymm7, ymm7                                   // w_1
-  vsubps ymm7, ymm7, ymm4                                // w_1
-  vmulps ymm7, ymm7, ymm2                                // w_1
-  vmovdqu ymmword ptr [rbp + 1056], ymm7                 // w_1
+  vmovdqa ymm8, ymm4                                     // zero_1
+  vfmadd231ps ymm8, ymm7, ymm2                           // w_1
+  vmovdqu ymmword ptr [rbp + 1056], ymm8                 // w_1
   prefetcht0 byte ptr [r12 + 256]                        // ahead
   vpslld ymm7, ymm5, 16                                  // w_0
   vpsrad ymm7, ymm7, 24                                  // w_0
   vcvtdq2ps ymm7, ymm7                                   // w_0
-  vsubps ymm7, ymm7, ymm3                                // w_0
-  vmulps ymm7, ymm7, ymm1                                // w_0
-  vmovdqu ymmword ptr [rbp + 1088], ymm7                 // w_0
+  vmovdqa ymm8, ymm3                                     // zero_0
+  vfmadd231ps ymm8, ymm7, ymm1                           // w_0
+  vmovdqu ymmword ptr [rbp + 1088], ymm8                 // w_0
   vpslld ymm7, ymm6, 16                                  // w_1
   vpsrad ymm7, ymm7, 24                                  // w_1
   vcvtdq2ps ymm7, ymm7                                   // w_1
-  vsubps ymm7, ymm7, ymm4                                // w_1
-  vmulps ymm7, ymm7, ymm2                                // w_1
-  vmovdqu ymmword ptr [rbp + 1120], ymm7                 // w_1
+  vmovdqa ymm8, ymm4                                     // zero_1
+  vfmadd231ps ymm8, ymm7, ymm2                           // w_1
+  vmovdqu ymmword ptr [rbp + 1120], ymm8                 // w_1
   vpslld ymm7, ymm5, 8                                   // w_0
   vpsrad ymm7, ymm7, 24                                  // w_0
   vcvtdq2ps ymm7, ymm7                                   // w_0
-  vsubps ymm7, ymm7, ymm3                                // w_0
-  vmulps ymm7, ymm7, ymm1                                // w_0
-  vmovdqu ymmword ptr [rbp + 1152], ymm7                 // w_0
+  vmovdqa ymm8, ymm3                                     // zero_0
+  vfmadd231ps ymm8, ymm7, ymm1                           // w_0
+  vmovdqu ymmword ptr [rbp + 1152], ymm8                 // w_0
   vpslld ymm7, ymm6, 8                                   // w_1
   vpsrad ymm7, ymm7, 24                                  // w_1
   vcvtdq2ps ymm7, ymm7                                   // w_1
-  vsubps ymm7, ymm7, ymm4                                // w_1
-  vmulps ymm7, ymm7, ymm2                                // w_1
-  vmovdqu ymmword ptr [rbp + 1184], ymm7                 // w_1
+  vmovdqa ymm8, ymm4                                     // zero_1
+  vfmadd231ps ymm8, ymm7, ymm2                           // w_1
+  vmovdqu ymmword ptr [rbp + 1184], ymm8                 // w_1
   vpsrad ymm5, ymm5, 24                                  // w_0
   vcvtdq2ps ymm5, ymm5                                   // w_0
-  vsubps ymm5, ymm5, ymm3                                // w_0
-  vmulps ymm5, ymm5, ymm1                                // w_0
-  vmovdqu ymmword ptr [rbp + 1216], ymm5                 // w_0
+  vmovdqa ymm7, ymm3                                     // zero_0
+  vfmadd231ps ymm7, ymm5, ymm1                           // w_0
+  vmovdqu ymmword ptr [rbp + 1216], ymm7                 // w_0
   vpsrad ymm5, ymm6, 24                                  // w_1
   vcvtdq2ps ymm5, ymm5                                   // w_1
-  vsubps ymm5, ymm5, ymm4                                // w_1
-  vmulps ymm5, ymm5, ymm2                                // w_1
-  vmovdqu ymmword ptr [rbp + 1248], ymm5                 // w_1
+  vmovdqa ymm6, ymm4                                     // zero_1
+  vfmadd231ps ymm6, ymm5, ymm2                           // w_1
+  vmovdqu ymmword ptr [rbp + 1248], ymm6                 // w_1
   vmovdqu ymm5, ymmword ptr [rbx + 320]                  // w_0
   vpxor ymm5, ymm5, ymm0                                 // w_0
   vpslld ymm6, ymm5, 24                                  // w_0
   vpsrad ymm6, ymm6, 24                                  // w_0
   vcvtdq2ps ymm6, ymm6                                   // w_0
-  vsubps ymm6, ymm6, ymm3                                // w_0
-  vmulps ymm6, ymm6, ymm1                                // w_0
-  vmovdqu ymmword ptr [rbp + 1280], ymm6                 // w_0
+  vmovdqa ymm7, ymm3                                     // zero_0
+  vfmadd231ps ymm7, ymm6, ymm1                           // w_0
+  vmovdqu ymmword ptr [rbp + 1280], ymm7                 // w_0
   vmovdqu ymm6, ymmword ptr [rbx + 352]                  // w_1
   vpxor ymm6, ymm6, ymm0                                 // w_1
   vpslld ymm7, ymm6, 24                                  // w_1
   vpsrad ymm7, ymm7, 24                                  // w_1
   vcvtdq2ps ymm7, ymm7                                   // w_1
-  vsubps ymm7, ymm7, ymm4                                // w_1
-  vmulps ymm7, ymm7, ymm2                                // w_1
-  vmovdqu ymmword ptr [rbp + 1312], ymm7                 // w_1
+  vmovdqa ymm8, ymm4                                     // zero_1
+  vfmadd231ps ymm8, ymm7, ymm2                           // w_1
+  vmovdqu ymmword ptr [rbp + 1312], ymm8                 // w_1
   prefetcht0 byte ptr [r12 + 320]                        // ahead
   vpslld ymm7, ymm5, 16                                  // w_0
   vpsrad ymm7, ymm7, 24                                  // w_0
   vcvtdq2ps ymm7, ymm7                                   // w_0
-  vsubps ymm7, ymm7, ymm3                                // w_0
-  vmulps ymm7, ymm7, ymm1                                // w_0
-  vmovdqu ymmword ptr [rbp + 1344], ymm7                 // w_0
+  vmovdqa ymm8, ymm3                                     // zero_0
+  vfmadd231ps ymm8, ymm7, ymm1                           // w_0
+  vmovdqu ymmword ptr [rbp + 1344], ymm8                 // w_0
   vpslld ymm7, ymm6, 16                                  // w_1
   vpsrad ymm7, ymm7, 24                                  // w_1
   vcvtdq2ps ymm7, ymm7                                   // w_1
-  vsubps ymm7, ymm7, ymm4                                // w_1
-  vmulps ymm7, ymm7, ymm2                                // w_1
-  vmovdqu ymmword ptr [rbp + 1376], ymm7                 // w_1
+  vmovdqa ymm8, ymm4                                     // zero_1
+  vfmadd231ps ymm8, ymm7, ymm2                           // w_1
+  vmovdqu ymmword ptr [rbp + 1376], ymm8                 // w_1
   vpslld ymm7, ymm5, 8                                   // w_0
   vpsrad ymm7, ymm7, 24                                  // w_0
   vcvtdq2ps ymm7, ymm7                                   // w_0
-  vsubps ymm7, ymm7, ymm3                                // w_0
-  vmulps ymm7, ymm7, ymm1                                // w_0
-  vmovdqu ymmword ptr [rbp + 1408], ymm7                 // w_0
+  vmovdqa ymm8, ymm3                                     // zero_0
+  vfmadd231ps ymm8, ymm7, ymm1                           // w_0
+  vmovdqu ymmword ptr [rbp + 1408], ymm8                 // w_0
   vpslld ymm7, ymm6, 8                                   // w_1
   vpsrad ymm7, ymm7, 24                                  // w_1
   vcvtdq2ps ymm7, ymm7                                   // w_1
-  vsubps ymm7, ymm7, ymm4                                // w_1
-  vmulps ymm7, ymm7, ymm2                                // w_1
-  vmovdqu ymmword ptr [rbp + 1440], ymm7                 // w_1
+  vmovdqa ymm8, ymm4                                     // zero_1
+  vfmadd231ps ymm8, ymm7, ymm2                           // w_1
+  vmovdqu ymmword ptr [rbp + 1440], ymm8                 // w_1
   vpsrad ymm5, ymm5, 24                                  // w_0
   vcvtdq2ps ymm5, ymm5                                   // w_0
-  vsubps ymm5, ymm5, ymm3                                // w_0
-  vmulps ymm5, ymm5, ymm1                                // w_0
-  vmovdqu ymmword ptr [rbp + 1472], ymm5                 // w_0
+  vmovdqa ymm7, ymm3                                     // zero_0
+  vfmadd231ps ymm7, ymm5, ymm1                           // w_0
+  vmovdqu ymmword ptr [rbp + 1472], ymm7                 // w_0
   vpsrad ymm5, ymm6, 24                                  // w_1
   vcvtdq2ps ymm5, ymm5                                   // w_1
-  vsubps ymm5, ymm5, ymm4                                // w_1
-  vmulps ymm5, ymm5, ymm2                                // w_1
-  vmovdqu ymmword ptr [rbp + 1504], ymm5                 // w_1
+  vmovdqa ymm6, ymm4                                     // zero_1
+  vfmadd231ps ymm6, ymm5, ymm2                           // w_1
+  vmovdqu ymmword ptr [rbp + 1504], ymm6                 // w_1
   prefetcht0 byte ptr [r12 + 384]                        // ahead
   vmovdqu ymm5, ymmword ptr [rbx + 384]                  // w_0
   vpxor ymm5, ymm5, ymm0                                 // w_0
   vpslld ymm6, ymm5, 24                                  // w_0
   vpsrad ymm6, ymm6, 24                                  // w_0
   vcvtdq2ps ymm6, ymm6                                   // w_0
-  vsubps ymm6, ymm6, ymm3                                // w_0
-  vmulps ymm6, ymm6, ymm1                                // w_0
-  vmovdqu ymmword ptr [rbp + 1536], ymm6                 // w_0
+  vmovdqa ymm7, ymm3                                     // zero_0
+  vfmadd231ps ymm7, ymm6, ymm1                           // w_0
+  vmovdqu ymmword ptr [rbp + 1536], ymm7                 // w_0
   vmovdqu ymm6, ymmword ptr [rbx + 416]                  // w_1
   vpxor ymm6, ymm6, ymm0                                 // w_1
   vpslld ymm7, ymm6, 24                                  // w_1
   vpsrad ymm7, ymm7, 24                                  // w_1
   vcvtdq2ps ymm7, ymm7                                   // w_1
-  vsubps ymm7, ymm7, ymm4                                // w_1
-  vmulps ymm7, ymm7, ymm2                                // w_1
-  vmovdqu ymmword ptr [rbp + 1568], ymm7                 // w_1
+  vmovdqa ymm8, ymm4                                     // zero_1
+  vfmadd231ps ymm8, ymm7, ymm2                           // w_1
+  vmovdqu ymmword ptr [rbp + 1568], ymm8                 // w_1
   vpslld ymm7, ymm5, 16                                  // w_0
   vpsrad ymm7, ymm7, 24                                  // w_0
   vcvtdq2ps ymm7, ymm7                                   // w_0
-  vsubps ymm7, ymm7, ymm3                                // w_0
-  vmulps ymm7, ymm7, ymm1                                // w_0
-  vmovdqu ymmword ptr [rbp + 1600], ymm7                 // w_0
+  vmovdqa ymm8, ymm3                                     // zero_0
+  vfmadd231ps ymm8, ymm7, ymm1                           // w_0
+  vmovdqu ymmword ptr [rbp + 1600], ymm8                 // w_0
   vpslld ymm7, ymm6, 16                                  // w_1
   vpsrad ymm7, ymm7, 24                                  // w_1
   vcvtdq2ps ymm7, ymm7                                   // w_1
-  vsubps ymm7, ymm7, ymm4                                // w_1
-  vmulps ymm7, ymm7, ymm2                                // w_1
-  vmovdqu ymmword ptr [rbp + 1632], ymm7                 // w_1
+  vmovdqa ymm8, ymm4                                     // zero_1
+  vfmadd231ps ymm8, ymm7, ymm2                           // w_1
+  vmovdqu ymmword ptr [rbp + 1632], ymm8                 // w_1
   vpslld ymm7, ymm5, 8                                   // w_0
   vpsrad ymm7, ymm7, 24                                  // w_0
   vcvtdq2ps ymm7, ymm7                                   // w_0
-  vsubps ymm7, ymm7, ymm3                                // w_0
-  vmulps ymm7, ymm7, ymm1                                // w_0
-  vmovdqu ymmword ptr [rbp + 1664], ymm7                 // w_0
+  vmovdqa ymm8, ymm3                                     // zero_0
+  vfmadd231ps ymm8, ymm7, ymm1                           // w_0
+  vmovdqu ymmword ptr [rbp + 1664], ymm8                 // w_0
   vpslld ymm7, ymm6, 8                                   // w_1
   vpsrad ymm7, ymm7, 24                                  // w_1
   vcvtdq2ps ymm7, ymm7                                   // w_1
-  vsubps ymm7, ymm7, ymm4                                // w_1
-  vmulps ymm7, ymm7, ymm2                                // w_1
-  vmovdqu ymmword ptr [rbp + 1696], ymm7                 // w_1
+  vmovdqa ymm8, ymm4                                     // zero_1
+  vfmadd231ps ymm8, ymm7, ymm2                           // w_1
+  vmovdqu ymmword ptr [rbp + 1696], ymm8                 // w_1
   vpsrad ymm5, ymm5, 24                                  // w_0
   vcvtdq2ps ymm5, ymm5                                   // w_0
-  vsubps ymm5, ymm5, ymm3                                // w_0
-  vmulps ymm5, ymm5, ymm1                                // w_0
-  vmovdqu ymmword ptr [rbp + 1728], ymm5                 // w_0
+  vmovdqa ymm7, ymm3                                     // zero_0
+  vfmadd231ps ymm7, ymm5, ymm1                           // w_0
+  vmovdqu ymmword ptr [rbp + 1728], ymm7                 // w_0
   vpsrad ymm5, ymm6, 24                                  // w_1
   vcvtdq2ps ymm5, ymm5                                   // w_1
-  vsubps ymm5, ymm5, ymm4                                // w_1
-  vmulps ymm5, ymm5, ymm2                                // w_1
-  vmovdqu ymmword ptr [rbp + 1760], ymm5                 // w_1
+  vmovdqa ymm6, ymm4                                     // zero_1
+  vfmadd231ps ymm6, ymm5, ymm2                           // w_1
+  vmovdqu ymmword ptr [rbp + 1760], ymm6                 // w_1
   prefetcht0 byte ptr [r12 + 448]                        // ahead
   vmovdqu ymm5, ymmword ptr [rbx + 448]                  // w_0
   vpxor ymm5, ymm5, ymm0                                 // w_0
   vpslld ymm6, ymm5, 24                                  // w_0
   vpsrad ymm6, ymm6, 24                                  // w_0
   vcvtdq2ps ymm6, ymm6                                   // w_0
-  vsubps ymm6, ymm6, ymm3                                // w_0
-  vmulps ymm6, ymm6, ymm1                                // w_0
-  vmovdqu ymmword ptr [rbp + 1792], ymm6                 // w_0
+  vmovdqa ymm7, ymm3                                     // zero_0
+  vfmadd231ps ymm7, ymm6, ymm1                           // w_0
+  vmovdqu ymmword ptr [rbp + 1792], ymm7                 // w_0
   vmovdqu ymm6, ymmword ptr [rbx + 480]                  // w_1
   vpxor ymm6, ymm6, ymm0                                 // w_1
   vpslld ymm7, ymm6, 24                                  // w_1
   vpsrad ymm7, ymm7, 24                                  // w_1
   vcvtdq2ps ymm7, ymm7                                   // w_1
-  vsubps ymm7, ymm7, ymm4                                // w_1
-  vmulps ymm7, ymm7, ymm2                                // w_1
-  vmovdqu ymmword ptr [rbp + 1824], ymm7                 // w_1
+  vmovdqa ymm8, ymm4                                     // zero_1
+  vfmadd231ps ymm8, ymm7, ymm2                           // w_1
+  vmovdqu ymmword ptr [rbp + 1824], ymm8                 // w_1
   vpslld ymm7, ymm5, 16                                  // w_0
   vpsrad ymm7, ymm7, 24                                  // w_0
   vcvtdq2ps ymm7, ymm7                                   // w_0
-  vsubps ymm7, ymm7, ymm3                                // w_0
-  vmulps ymm7, ymm7, ymm1                                // w_0
-  vmovdqu ymmword ptr [rbp + 1856], ymm7                 // w_0
+  vmovdqa ymm8, ymm3                                     // zero_0
+  vfmadd231ps ymm8, ymm7, ymm1                           // w_0
+  vmovdqu ymmword ptr [rbp + 1856], ymm8                 // w_0
   vpslld ymm7, ymm6, 16                                  // w_1
   vpsrad ymm7, ymm7, 24                                  // w_1
   vcvtdq2ps ymm7, ymm7                                   // w_1
-  vsubps ymm7, ymm7, ymm4                                // w_1
-  vmulps ymm7, ymm7, ymm2                                // w_1
-  vmovdqu ymmword ptr [rbp + 1888], ymm7                 // w_1
+  vmovdqa ymm8, ymm4                                     // zero_1
+  vfmadd231ps ymm8, ymm7, ymm2                           // w_1
+  vmovdqu ymmword ptr [rbp + 1888], ymm8                 // w_1
   vpslld ymm7, ymm5, 8                                   // w_0
   vpsrad ymm7, ymm7, 24                                  // w_0
   vcvtdq2ps ymm7, ymm7                                   // w_0
-  vsubps ymm7, ymm7, ymm3                                // w_0
-  vmulps ymm7, ymm7, ymm1                                // w_0
-  vmovdqu ymmword ptr [rbp + 1920], ymm7                 // w_0
+  vmovdqa ymm8, ymm3                                     // zero_0
+  vfmadd231ps ymm8, ymm7, ymm1                           // w_0
+  vmovdqu ymmword ptr [rbp + 1920], ymm8                 // w_0
   vpslld ymm7, ymm6, 8                                   // w_1
   vpsrad ymm7, ymm7, 24                                  // w_1
   vcvtdq2ps ymm7, ymm7                                   // w_1
-  vsubps ymm7, ymm7, ymm4                                // w_1
-  vmulps ymm7, ymm7, ymm2                                // w_1
-  vmovdqu ymmword ptr [rbp + 1952], ymm7                 // w_1
+  vmovdqa ymm8, ymm4                                     // zero_1
+  vfmadd231ps ymm8, ymm7, ymm2                           // w_1
+  vmovdqu ymmword ptr [rbp + 1952], ymm8                 // w_1
   prefetcht0 byte ptr [r12 + 512]                        // ahead
   vpsrad ymm5, ymm5, 24                                  // w_0
   vcvtdq2ps ymm5, ymm5                                   // w_0
-  vsubps ymm3, ymm5, ymm3                                // w_0
-  vmulps ymm1, ymm3, ymm1                                // w_0
-  vmovdqu ymmword ptr [rbp + 1984], ymm1                 // w_0
+  vfmadd231ps ymm3, ymm5, ymm1                           // w_0
+  vmovdqu ymmword ptr [rbp + 1984], ymm3                 // w_0
   vpsrad ymm1, ymm6, 24                                  // w_1
   vcvtdq2ps ymm1, ymm1                                   // w_1
-  vsubps ymm1, ymm1, ymm4                                // w_1
-  vmulps ymm1, ymm1, ymm2                                // w_1
-  vmovdqu ymmword ptr [rbp + 2016], ymm1                 // w_1
+  vfmadd231ps ymm4, ymm1, ymm2                           // w_1
+  vmovdqu ymmword ptr [rbp + 2016], ymm4                 // w_1
   lea rbp, [rbp + 2048]                                  // to
   lea rbx, [rbx + 576]
   sub r10, 1                                             // next k
@@ -541,7 +546,8 @@ L(n_done):
   mov r12, qword ptr [rsp + 32]
   vmovaps xmm6, xmmword ptr [rsp + 48]
   vmovaps xmm7, xmmword ptr [rsp + 64]
-  add rsp, 88
+  vmovaps xmm8, xmmword ptr [rsp + 80]
+  add rsp, 104
   ret
   .seh_endproc
 #endif

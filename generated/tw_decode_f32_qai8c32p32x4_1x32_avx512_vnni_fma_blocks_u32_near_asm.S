@@ -15,7 +15,7 @@
 // Registers in loop k:
 //  rax rhs  rcx k  rdx dst ...  rsi n_left  rdi args  r8 rhs  r9 dst  r10 n  r11 rhs_stride
 //  rbx block_left  rbp k_left  r12 rhs_prefetch  r13 ahead  zmm0 signs  zmm1 scale_0  zmm2 scale_1
-//  zmm3 zero_0  zmm4 zero_1  zmm5 w_0 ...  zmm6 w_0 ...  zmm7 w_1 ...
+//  zmm3 zero_0  zmm4 zero_1  zmm5 w_0 ...  zmm6 w_0 ...  zmm7 w_0 ...  zmm8 w_1 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -57,8 +57,8 @@ tw_decode_f32_qai8c32p32x4_1x32_avx512_vnni_fma_blocks_u32_near_asm:
   .cfi_offset r13, -24
 #elif defined(_WIN32)
   .seh_proc tw_decode_f32_qai8c32p32x4_1x32_avx512_vnni_fma_blocks_u32_near_asm
-  sub rsp, 88
-  .seh_stackalloc 88
+  sub rsp, 104
+  .seh_stackalloc 104
   mov qword ptr [rsp + 0], rsi
   .seh_savereg rsi, 0
   mov qword ptr [rsp + 8], rdi
@@ -75,6 +75,8 @@ tw_decode_f32_qai8c32p32x4_1x32_avx512_vnni_fma_blocks_u32_near_asm:
   .seh_savexmm xmm6, 48
   vmovaps xmmword ptr [rsp + 64], xmm7
   .seh_savexmm xmm7, 64
+  vmovaps xmmword ptr [rsp + 80], xmm8
+  .seh_savexmm xmm8, 80
   .seh_endprologue
   mov rdi, rcx
 #endif
@@ -107,6 +109,11 @@ L(block):
   vcvtph2ps zmm2, ymmword ptr [rbp + 32]                 // scale_1
   vcvtph2ps zmm3, ymmword ptr [rbp + 64]                 // zero_0
   vcvtph2ps zmm4, ymmword ptr [rbp + 96]                 // zero_1
+  vpxord zmm5, zmm5, zmm5                                // none
+  vsubps zmm3, zmm5, zmm3                                // zero_0
+  vmulps zmm3, zmm3, zmm1                                // zero_0
+  vsubps zmm4, zmm5, zmm4                                // zero_1
+  vmulps zmm4, zmm4, zmm2                                // zero_1
   mov rbp, qword ptr [rdi + 8*4]                         // block
   shr rbp, 5                                             // steps
   mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
@@ -120,417 +127,417 @@ L(k):
   vpslld zmm6, zmm5, 24                                  // w_0
   vpsrad zmm6, zmm6, 24                                  // w_0
   vcvtdq2ps zmm6, zmm6                                   // w_0
-  vsubps zmm6, zmm6, zmm3                                // w_0
-  vmulps zmm6, zmm6, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rdx + 0], zmm6                  // w_0
+  vmovdqa64 zmm7, zmm3                                   // zero_0
+  vfmadd231ps zmm7, zmm6, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rdx + 0], zmm7                  // w_0
   vmovdqu64 zmm6, zmmword ptr [rax + 64]                 // w_1
   vpxord zmm6, zmm6, zmm0                                // w_1
   vpslld zmm7, zmm6, 24                                  // w_1
   vpsrad zmm7, zmm7, 24                                  // w_1
   vcvtdq2ps zmm7, zmm7                                   // w_1
-  vsubps zmm7, zmm7, zmm4                                // w_1
-  vmulps zmm7, zmm7, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rdx + 64], zmm7                 // w_1
+  vmovdqa64 zmm8, zmm4                                   // zero_1
+  vfmadd231ps zmm8, zmm7, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rdx + 64], zmm8                 // w_1
   prefetcht0 byte ptr [r13 + 0]                          // ahead
   vpslld zmm7, zmm5, 16                                  // w_0
   vpsrad zmm7, zmm7, 24                                  // w_0
   vcvtdq2ps zmm7, zmm7                                   // w_0
-  vsubps zmm7, zmm7, zmm3                                // w_0
-  vmulps zmm7, zmm7, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rdx + 128], zmm7                // w_0
+  vmovdqa64 zmm8, zmm3                                   // zero_0
+  vfmadd231ps zmm8, zmm7, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rdx + 128], zmm8                // w_0
   vpslld zmm7, zmm6, 16                                  // w_1
   vpsrad zmm7, zmm7, 24                                  // w_1
   vcvtdq2ps zmm7, zmm7                                   // w_1
-  vsubps zmm7, zmm7, zmm4                                // w_1
-  vmulps zmm7, zmm7, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rdx + 192], zmm7                // w_1
+  vmovdqa64 zmm8, zmm4                                   // zero_1
+  vfmadd231ps zmm8, zmm7, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rdx + 192], zmm8                // w_1
   vpslld zmm7, zmm5, 8                                   // w_0
   vpsrad zmm7, zmm7, 24                                  // w_0
   vcvtdq2ps zmm7, zmm7                                   // w_0
-  vsubps zmm7, zmm7, zmm3                                // w_0
-  vmulps zmm7, zmm7, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rdx + 256], zmm7                // w_0
+  vmovdqa64 zmm8, zmm3                                   // zero_0
+  vfmadd231ps zmm8, zmm7, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rdx + 256], zmm8                // w_0
   vpslld zmm7, zmm6, 8                                   // w_1
   vpsrad zmm7, zmm7, 24                                  // w_1
   vcvtdq2ps zmm7, zmm7                                   // w_1
-  vsubps zmm7, zmm7, zmm4                                // w_1
-  vmulps zmm7, zmm7, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rdx + 320], zmm7                // w_1
+  vmovdqa64 zmm8, zmm4                                   // zero_1
+  vfmadd231ps zmm8, zmm7, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rdx + 320], zmm8                // w_1
   prefetcht0 byte ptr [r13 + 64]                         // ahead
   vpsrad zmm5, zmm5, 24                                  // w_0
   vcvtdq2ps zmm5, zmm5                                   // w_0
-  vsubps zmm5, zmm5, zmm3                                // w_0
-  vmulps zmm5, zmm5, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rdx + 384], zmm5                // w_0
+  vmovdqa64 zmm7, zmm3                                   // zero_0
+  vfmadd231ps zmm7, zmm5, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rdx + 384], zmm7                // w_0
   vpsrad zmm5, zmm6, 24                                  // w_1
   vcvtdq2ps zmm5, zmm5                                   // w_1
-  vsubps zmm5, zmm5, zmm4                                // w_1
-  vmulps zmm5, zmm5, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rdx + 448], zmm5                // w_1
+  vmovdqa64 zmm6, zmm4                                   // zero_1
+  vfmadd231ps zmm6, zmm5, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rdx + 448], zmm6                // w_1
   vmovdqu64 zmm5, zmmword ptr [rax + 128]                // w_0
   vpxord zmm5, zmm5, zmm0                                // w_0
   vpslld zmm6, zmm5, 24                                  // w_0
   vpsrad zmm6, zmm6, 24                                  // w_0
   vcvtdq2ps zmm6, zmm6                                   // w_0
-  vsubps zmm6, zmm6, zmm3                                // w_0
-  vmulps zmm6, zmm6, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rdx + 512], zmm6                // w_0
+  vmovdqa64 zmm7, zmm3                                   // zero_0
+  vfmadd231ps zmm7, zmm6, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rdx + 512], zmm7                // w_0
   vmovdqu64 zmm6, zmmword ptr [rax + 192]                // w_1
   vpxord zmm6, zmm6, zmm0                                // w_1
   vpslld zmm7, zmm6, 24                                  // w_1
   vpsrad zmm7, zmm7, 24                                  // w_1
   vcvtdq2ps zmm7, zmm7                                   // w_1
-  vsubps zmm7, zmm7, zmm4                                // w_1
-  vmulps zmm7, zmm7, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rdx + 576], zmm7                // w_1
+  vmovdqa64 zmm8, zmm4                                   // zero_1
+  vfmadd231ps zmm8, zmm7, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rdx + 576], zmm8                // w_1
   prefetcht0 byte ptr [r13 + 128]                        // ahead
   vpslld zmm7, zmm5, 16                                  // w_0
   vpsrad zmm7, zmm7, 24                                  // w_0
   vcvtdq2ps zmm7, zmm7                                   // w_0
-  vsubps zmm7, zmm7, zmm3                                // w_0
-  vmulps zmm7, zmm7, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rdx + 640], zmm7                // w_0
+  vmovdqa64 zmm8, zmm3                                   // zero_0
+  vfmadd231ps zmm8, zmm7, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rdx + 640], zmm8                // w_0
   vpslld zmm7, zmm6, 16                                  // w_1
   vpsrad zmm7, zmm7, 24                                  // w_1
   vcvtdq2ps zmm7, zmm7                                   // w_1
-  vsubps zmm7, zmm7, zmm4                                // w_1
-  vmulps zmm7, zmm7, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rdx + 704], zmm7                // w_1
+  vmovdqa64 zmm8, zmm4                                   // zero_1
+  vfmadd231ps zmm8, zmm7, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rdx + 704], zmm8                // w_1
   vpslld zmm7, zmm5, 8                                   // w_0
   vpsrad zmm7, zmm7, 24                                  // w_0
   vcvtdq2ps zmm7, zmm7                                   // w_0
-  vsubps zmm7, zmm7, zmm3                                // w_0
-  vmulps zmm7, zmm7, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rdx + 768], zmm7                // w_0
+  vmovdqa64 zmm8, zmm3                                   // zero_0
+  vfmadd231ps zmm8, zmm7, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rdx + 768], zmm8                // w_0
   vpslld zmm7, zmm6, 8                                   // w_1
   vpsrad zmm7, zmm7, 24                                  // w_1
   vcvtdq2ps zmm7, zmm7                                   // w_1
-  vsubps zmm7, zmm7, zmm4                                // w_1
-  vmulps zmm7, zmm7, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rdx + 832], zmm7                // w_1
+  vmovdqa64 zmm8, zmm4                                   // zero_1
+  vfmadd231ps zmm8, zmm7, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rdx + 832], zmm8                // w_1
   prefetcht0 byte ptr [r13 + 192]                        // ahead
   vpsrad zmm5, zmm5, 24                                  // w_0
   vcvtdq2ps zmm5, zmm5                                   // w_0
-  vsubps zmm5, zmm5, zmm3                                // w_0
-  vmulps zmm5, zmm5, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rdx + 896], zmm5                // w_0
+  vmovdqa64 zmm7, zmm3                                   // zero_0
+  vfmadd231ps zmm7, zmm5, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rdx + 896], zmm7                // w_0
   vpsrad zmm5, zmm6, 24                                  // w_1
   vcvtdq2ps zmm5, zmm5                                   // w_1
-  vsubps zmm5, zmm5, zmm4                                // w_1
-  vmulps zmm5, zmm5, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rdx + 960], zmm5                // w_1
+  vmovdqa64 zmm6, zmm4                                   // zero_1
+  vfmadd231ps zmm6, zmm5, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rdx + 960], zmm6                // w_1
   vmovdqu64 zmm5, zmmword ptr [rax + 256]                // w_0
   vpxord zmm5, zmm5, zmm0                                // w_0
   vpslld zmm6, zmm5, 24                                  // w_0
   vpsrad zmm6, zmm6, 24                                  // w_0
   vcvtdq2ps zmm6, zmm6                                   // w_0
-  vsubps zmm6, zmm6, zmm3                                // w_0
-  vmulps zmm6, zmm6, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rdx + 1024], zmm6               // w_0
+  vmovdqa64 zmm7, zmm3                                   // zero_0
+  vfmadd231ps zmm7, zmm6, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rdx + 1024], zmm7               // w_0
   vmovdqu64 zmm6, zmmword ptr [rax + 320]                // w_1
   vpxord zmm6, zmm6, zmm0                                // w_1
   vpslld zmm7, zmm6, 24                                  // w_1
   vpsrad zmm7, zmm7, 24                                  // w_1
   vcvtdq2ps zmm7, zmm7                                   // w_1
-  vsubps zmm7, zmm7, zmm4                                // w_1
-  vmulps zmm7, zmm7, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rdx + 1088], zmm7               // w_1
+  vmovdqa64 zmm8, zmm4                                   // zero_1
+  vfmadd231ps zmm8, zmm7, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rdx + 1088], zmm8               // w_1
   prefetcht0 byte ptr [r13 + 256]                        // ahead
   vpslld zmm7, zmm5, 16                                  // w_0
   vpsrad zmm7, zmm7, 24                                  // w_0
   vcvtdq2ps zmm7, zmm7                                   // w_0
-  vsubps zmm7, zmm7, zmm3                                // w_0
-  vmulps zmm7, zmm7, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rdx + 1152], zmm7               // w_0
+  vmovdqa64 zmm8, zmm3                                   // zero_0
+  vfmadd231ps zmm8, zmm7, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rdx + 1152], zmm8               // w_0
   vpslld zmm7, zmm6, 16                                  // w_1
   vpsrad zmm7, zmm7, 24                                  // w_1
   vcvtdq2ps zmm7, zmm7                                   // w_1
-  vsubps zmm7, zmm7, zmm4                                // w_1
-  vmulps zmm7, zmm7, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rdx + 1216], zmm7               // w_1
+  vmovdqa64 zmm8, zmm4                                   // zero_1
+  vfmadd231ps zmm8, zmm7, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rdx + 1216], zmm8               // w_1
   vpslld zmm7, zmm5, 8                                   // w_0
   vpsrad zmm7, zmm7, 24                                  // w_0
   vcvtdq2ps zmm7, zmm7                                   // w_0
-  vsubps zmm7, zmm7, zmm3                                // w_0
-  vmulps zmm7, zmm7, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rdx + 1280], zmm7               // w_0
+  vmovdqa64 zmm8, zmm3                                   // zero_0
+  vfmadd231ps zmm8, zmm7, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rdx + 1280], zmm8               // w_0
   vpslld zmm7, zmm6, 8                                   // w_1
   vpsrad zmm7, zmm7, 24                                  // w_1
   vcvtdq2ps zmm7, zmm7                                   // w_1
-  vsubps zmm7, zmm7, zmm4                                // w_1
-  vmulps zmm7, zmm7, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rdx + 1344], zmm7               // w_1
+  vmovdqa64 zmm8, zmm4                                   // zero_1
+  vfmadd231ps zmm8, zmm7, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rdx + 1344], zmm8               // w_1
   prefetcht0 byte ptr [r13 + 320]                        // ahead
   vpsrad zmm5, zmm5, 24                                  // w_0
   vcvtdq2ps zmm5, zmm5                                   // w_0
-  vsubps zmm5, zmm5, zmm3                                // w_0
-  vmulps zmm5, zmm5, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rdx + 1408], zmm5               // w_0
+  vmovdqa64 zmm7, zmm3                                   // zero_0
+  vfmadd231ps zmm7, zmm5, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rdx + 1408], zmm7               // w_0
   vpsrad zmm5, zmm6, 24                                  // w_1
   vcvtdq2ps zmm5, zmm5                                   // w_1
-  vsubps zmm5, zmm5, zmm4                                // w_1
-  vmulps zmm5, zmm5, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rdx + 1472], zmm5               // w_1
+  vmovdqa64 zmm6, zmm4                                   // zero_1
+  vfmadd231ps zmm6, zmm5, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rdx + 1472], zmm6               // w_1
   vmovdqu64 zmm5, zmmword ptr [rax + 384]                // w_0
   vpxord zmm5, zmm5, zmm0                                // w_0
   vpslld zmm6, zmm5, 24                                  // w_0
   vpsrad zmm6, zmm6, 24                                  // w_0
   vcvtdq2ps zmm6, zmm6                                   // w_0
-  vsubps zmm6, zmm6, zmm3                                // w_0
-  vmulps zmm6, zmm6, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rdx + 1536], zmm6               // w_0
+  vmovdqa64 zmm7, zmm3                                   // zero_0
+  vfmadd231ps zmm7, zmm6, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rdx + 1536], zmm7               // w_0
   vmovdqu64 zmm6, zmmword ptr [rax + 448]                // w_1
   vpxord zmm6, zmm6, zmm0                                // w_1
   vpslld zmm7, zmm6, 24                                  // w_1
   vpsrad zmm7, zmm7, 24                                  // w_1
   vcvtdq2ps zmm7, zmm7                                   // w_1
-  vsubps zmm7, zmm7, zmm4                                // w_1
-  vmulps zmm7, zmm7, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rdx + 1600], zmm7               // w_1
+  vmovdqa64 zmm8, zmm4                                   // zero_1
+  vfmadd231ps zmm8, zmm7, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rdx + 1600], zmm8               // w_1
   prefetcht0 byte ptr [r13 + 384]                        // ahead
   vpslld zmm7, zmm5, 16                                  // w_0
   vpsrad zmm7, zmm7, 24                                  // w_0
   vcvtdq2ps zmm7, zmm7                                   // w_0
-  vsubps zmm7, zmm7, zmm3                                // w_0
-  vmulps zmm7, zmm7, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rdx + 1664], zmm7               // w_0
+  vmovdqa64 zmm8, zmm3                                   // zero_0
+  vfmadd231ps zmm8, zmm7, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rdx + 1664], zmm8               // w_0
   vpslld zmm7, zmm6, 16                                  // w_1
   vpsrad zmm7, zmm7, 24                                  // w_1
   vcvtdq2ps zmm7, zmm7                                   // w_1
-  vsubps zmm7, zmm7, zmm4                                // w_1
-  vmulps zmm7, zmm7, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rdx + 1728], zmm7               // w_1
+  vmovdqa64 zmm8, zmm4                                   // zero_1
+  vfmadd231ps zmm8, zmm7, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rdx + 1728], zmm8               // w_1
   vpslld zmm7, zmm5, 8                                   // w_0
   vpsrad zmm7, zmm7, 24                                  // w_0
   vcvtdq2ps zmm7, zmm7                                   // w_0
-  vsubps zmm7, zmm7, zmm3                                // w_0
-  vmulps zmm7, zmm7, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rdx + 1792], zmm7               // w_0
+  vmovdqa64 zmm8, zmm3                                   // zero_0
+  vfmadd231ps zmm8, zmm7, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rdx + 1792], zmm8               // w_0
   vpslld zmm7, zmm6, 8                                   // w_1
   vpsrad zmm7, zmm7, 24                                  // w_1
   vcvtdq2ps zmm7, zmm7                                   // w_1
-  vsubps zmm7, zmm7, zmm4                                // w_1
-  vmulps zmm7, zmm7, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rdx + 1856], zmm7               // w_1
+  vmovdqa64 zmm8, zmm4                                   // zero_1
+  vfmadd231ps zmm8, zmm7, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rdx + 1856], zmm8               // w_1
   prefetcht0 byte ptr [r13 + 448]                        // ahead
   vpsrad zmm5, zmm5, 24                                  // w_0
   vcvtdq2ps zmm5, zmm5                                   // w_0
-  vsubps zmm5, zmm5, zmm3                                // w_0
-  vmulps zmm5, zmm5, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rdx + 1920], zmm5               // w_0
+  vmovdqa64 zmm7, zmm3                                   // zero_0
+  vfmadd231ps zmm7, zmm5, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rdx + 1920], zmm7               // w_0
   vpsrad zmm5, zmm6, 24                                  // w_1
   vcvtdq2ps zmm5, zmm5                                   // w_1
-  vsubps zmm5, zmm5, zmm4                                // w_1
-  vmulps zmm5, zmm5, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rdx + 1984], zmm5               // w_1
+  vmovdqa64 zmm6, zmm4                                   // zero_1
+  vfmadd231ps zmm6, zmm5, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rdx + 1984], zmm6               // w_1
   vmovdqu64 zmm5, zmmword ptr [rax + 512]                // w_0
   vpxord zmm5, zmm5, zmm0                                // w_0
   vpslld zmm6, zmm5, 24                                  // w_0
   vpsrad zmm6, zmm6, 24                                  // w_0
   vcvtdq2ps zmm6, zmm6                                   // w_0
-  vsubps zmm6, zmm6, zmm3                                // w_0
-  vmulps zmm6, zmm6, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rdx + 2048], zmm6               // w_0
+  vmovdqa64 zmm7, zmm3                                   // zero_0
+  vfmadd231ps zmm7, zmm6, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rdx + 2048], zmm7               // w_0
   vmovdqu64 zmm6, zmmword ptr [rax + 576]                // w_1
   vpxord zmm6, zmm6, zmm0                                // w_1
   vpslld zmm7, zmm6, 24                                  // w_1
   vpsrad zmm7, zmm7, 24                                  // w_1
   vcvtdq2ps zmm7, zmm7                                   // w_1
-  vsubps zmm7, zmm7, zmm4                                // w_1
-  vmulps zmm7, zmm7, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rdx + 2112], zmm7               // w_1
+  vmovdqa64 zmm8, zmm4                                   // zero_1
+  vfmadd231ps zmm8, zmm7, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rdx + 2112], zmm8               // w_1
   prefetcht0 byte ptr [r13 + 512]                        // ahead
   vpslld zmm7, zmm5, 16                                  // w_0
   vpsrad zmm7, zmm7, 24                                  // w_0
   vcvtdq2ps zmm7, zmm7                                   // w_0
-  vsubps zmm7, zmm7, zmm3                                // w_0
-  vmulps zmm7, zmm7, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rdx + 2176], zmm7               // w_0
+  vmovdqa64 zmm8, zmm3                                   // zero_0
+  vfmadd231ps zmm8, zmm7, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rdx + 2176], zmm8               // w_0
   vpslld zmm7, zmm6, 16                                  // w_1
   vpsrad zmm7, zmm7, 24                                  // w_1
   vcvtdq2ps zmm7, zmm7                                   // w_1
-  vsubps zmm7, zmm7, zmm4                                // w_1
-  vmulps zmm7, zmm7, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rdx + 2240], zmm7               // w_1
+  vmovdqa64 zmm8, zmm4                                   // zero_1
+  vfmadd231ps zmm8, zmm7, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rdx + 2240], zmm8               // w_1
   vpslld zmm7, zmm5, 8                                   // w_0
   vpsrad zmm7, zmm7, 24                                  // w_0
   vcvtdq2ps zmm7, zmm7                                   // w_0
-  vsubps zmm7, zmm7, zmm3                                // w_0
-  vmulps zmm7, zmm7, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rdx + 2304], zmm7               // w_0
+  vmovdqa64 zmm8, zmm3                                   // zero_0
+  vfmadd231ps zmm8, zmm7, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rdx + 2304], zmm8               // w_0
   vpslld zmm7, zmm6, 8                                   // w_1
   vpsrad zmm7, zmm7, 24                                  // w_1
   vcvtdq2ps zmm7, zmm7                                   // w_1
-  vsubps zmm7, zmm7, zmm4                                // w_1
-  vmulps zmm7, zmm7, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rdx + 2368], zmm7               // w_1
+  vmovdqa64 zmm8, zmm4                                   // zero_1
+  vfmadd231ps zmm8, zmm7, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rdx + 2368], zmm8               // w_1
   prefetcht0 byte ptr [r13 + 576]                        // ahead
   vpsrad zmm5, zmm5, 24                                  // w_0
   vcvtdq2ps zmm5, zmm5                                   // w_0
-  vsubps zmm5, zmm5, zmm3                                // w_0
-  vmulps zmm5, zmm5, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rdx + 2432], zmm5               // w_0
+  vmovdqa64 zmm7, zmm3                                   // zero_0
+  vfmadd231ps zmm7, zmm5, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rdx + 2432], zmm7               // w_0
   vpsrad zmm5, zmm6, 24                                  // w_1
   vcvtdq2ps zmm5, zmm5                                   // w_1
-  vsubps zmm5, zmm5, zmm4                                // w_1
-  vmulps zmm5, zmm5, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rdx + 2496], zmm5               // w_1
+  vmovdqa64 zmm6, zmm4                                   // zero_1
+  vfmadd231ps zmm6, zmm5, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rdx + 2496], zmm6               // w_1
   vmovdqu64 zmm5, zmmword ptr [rax + 640]                // w_0
   vpxord zmm5, zmm5, zmm0                                // w_0
   vpslld zmm6, zmm5, 24                                  // w_0
   vpsrad zmm6, zmm6, 24                                  // w_0
   vcvtdq2ps zmm6, zmm6                                   // w_0
-  vsubps zmm6, zmm6, zmm3                                // w_0
-  vmulps zmm6, zmm6, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rdx + 2560], zmm6               // w_0
+  vmovdqa64 zmm7, zmm3                                   // zero_0
+  vfmadd231ps zmm7, zmm6, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rdx + 2560], zmm7               // w_0
   vmovdqu64 zmm6, zmmword ptr [rax + 704]                // w_1
   vpxord zmm6, zmm6, zmm0                                // w_1
   vpslld zmm7, zmm6, 24                                  // w_1
   vpsrad zmm7, zmm7, 24                                  // w_1
   vcvtdq2ps zmm7, zmm7                                   // w_1
-  vsubps zmm7, zmm7, zmm4                                // w_1
-  vmulps zmm7, zmm7, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rdx + 2624], zmm7               // w_1
+  vmovdqa64 zmm8, zmm4                                   // zero_1
+  vfmadd231ps zmm8, zmm7, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rdx + 2624], zmm8               // w_1
   prefetcht0 byte ptr [r13 + 640]                        // ahead
   vpslld zmm7, zmm5, 16                                  // w_0
   vpsrad zmm7, zmm7, 24                                  // w_0
   vcvtdq2ps zmm7, zmm7                                   // w_0
-  vsubps zmm7, zmm7, zmm3                                // w_0
-  vmulps zmm7, zmm7, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rdx + 2688], zmm7               // w_0
+  vmovdqa64 zmm8, zmm3                                   // zero_0
+  vfmadd231ps zmm8, zmm7, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rdx + 2688], zmm8               // w_0
   vpslld zmm7, zmm6, 16                                  // w_1
   vpsrad zmm7, zmm7, 24                                  // w_1
   vcvtdq2ps zmm7, zmm7                                   // w_1
-  vsubps zmm7, zmm7, zmm4                                // w_1
-  vmulps zmm7, zmm7, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rdx + 2752], zmm7               // w_1
+  vmovdqa64 zmm8, zmm4                                   // zero_1
+  vfmadd231ps zmm8, zmm7, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rdx + 2752], zmm8               // w_1
   vpslld zmm7, zmm5, 8                                   // w_0
   vpsrad zmm7, zmm7, 24                                  // w_0
   vcvtdq2ps zmm7, zmm7                                   // w_0
-  vsubps zmm7, zmm7, zmm3                                // w_0
-  vmulps zmm7, zmm7, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rdx + 2816], zmm7               // w_0
+  vmovdqa64 zmm8, zmm3                                   // zero_0
+  vfmadd231ps zmm8, zmm7, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rdx + 2816], zmm8               // w_0
   vpslld zmm7, zmm6, 8                                   // w_1
   vpsrad zmm7, zmm7, 24                                  // w_1
   vcvtdq2ps zmm7, zmm7                                   // w_1
-  vsubps zmm7, zmm7, zmm4                                // w_1
-  vmulps zmm7, zmm7, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rdx + 2880], zmm7               // w_1
+  vmovdqa64 zmm8, zmm4                                   // zero_1
+  vfmadd231ps zmm8, zmm7, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rdx + 2880], zmm8               // w_1
   prefetcht0 byte ptr [r13 + 704]                        // ahead
   vpsrad zmm5, zmm5, 24                                  // w_0
   vcvtdq2ps zmm5, zmm5                                   // w_0
-  vsubps zmm5, zmm5, zmm3                                // w_0
-  vmulps zmm5, zmm5, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rdx + 2944], zmm5               // w_0
+  vmovdqa64 zmm7, zmm3                                   // zero_0
+  vfmadd231ps zmm7, zmm5, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rdx + 2944], zmm7               // w_0
   vpsrad zmm5, zmm6, 24                                  // w_1
   vcvtdq2ps zmm5, zmm5                                   // w_1
-  vsubps zmm5, zmm5, zmm4                                // w_1
-  vmulps zmm5, zmm5, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rdx + 3008], zmm5               // w_1
+  vmovdqa64 zmm6, zmm4                                   // zero_1
+  vfmadd231ps zmm6, zmm5, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rdx + 3008], zmm6               // w_1
   vmovdqu64 zmm5, zmmword ptr [rax + 768]                // w_0
   vpxord zmm5, zmm5, zmm0                                // w_0
   vpslld zmm6, zmm5, 24                                  // w_0
   vpsrad zmm6, zmm6, 24                                  // w_0
   vcvtdq2ps zmm6, zmm6                                   // w_0
-  vsubps zmm6, zmm6, zmm3                                // w_0
-  vmulps zmm6, zmm6, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rdx + 3072], zmm6               // w_0
+  vmovdqa64 zmm7, zmm3                                   // zero_0
+  vfmadd231ps zmm7, zmm6, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rdx + 3072], zmm7               // w_0
   vmovdqu64 zmm6, zmmword ptr [rax + 832]                // w_1
   vpxord zmm6, zmm6, zmm0                                // w_1
   vpslld zmm7, zmm6, 24                                  // w_1
   vpsrad zmm7, zmm7, 24                                  // w_1
   vcvtdq2ps zmm7, zmm7                                   // w_1
-  vsubps zmm7, zmm7, zmm4                                // w_1
-  vmulps zmm7, zmm7, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rdx + 3136], zmm7               // w_1
+  vmovdqa64 zmm8, zmm4                                   // zero_1
+  vfmadd231ps zmm8, zmm7, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rdx + 3136], zmm8               // w_1
   prefetcht0 byte ptr [r13 + 768]                        // ahead
   vpslld zmm7, zmm5, 16                                  // w_0
   vpsrad zmm7, zmm7, 24                                  // w_0
   vcvtdq2ps zmm7, zmm7                                   // w_0
-  vsubps zmm7, zmm7, zmm3                                // w_0
-  vmulps zmm7, zmm7, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rdx + 3200], zmm7               // w_0
+  vmovdqa64 zmm8, zmm3                                   // zero_0
+  vfmadd231ps zmm8, zmm7, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rdx + 3200], zmm8               // w_0
   vpslld zmm7, zmm6, 16                                  // w_1
   vpsrad zmm7, zmm7, 24                                  // w_1
   vcvtdq2ps zmm7, zmm7                                   // w_1
-  vsubps zmm7, zmm7, zmm4                                // w_1
-  vmulps zmm7, zmm7, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rdx + 3264], zmm7               // w_1
+  vmovdqa64 zmm8, zmm4                                   // zero_1
+  vfmadd231ps zmm8, zmm7, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rdx + 3264], zmm8               // w_1
   vpslld zmm7, zmm5, 8                                   // w_0
   vpsrad zmm7, zmm7, 24                                  // w_0
   vcvtdq2ps zmm7, zmm7                                   // w_0
-  vsubps zmm7, zmm7, zmm3                                // w_0
-  vmulps zmm7, zmm7, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rdx + 3328], zmm7               // w_0
+  vmovdqa64 zmm8, zmm3                                   // zero_0
+  vfmadd231ps zmm8, zmm7, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rdx + 3328], zmm8               // w_0
   vpslld zmm7, zmm6, 8                                   // w_1
   vpsrad zmm7, zmm7, 24                                  // w_1
   vcvtdq2ps zmm7, zmm7                                   // w_1
-  vsubps zmm7, zmm7, zmm4                                // w_1
-  vmulps zmm7, zmm7, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rdx + 3392], zmm7               // w_1
+  vmovdqa64 zmm8, zmm4                                   // zero_1
+  vfmadd231ps zmm8, zmm7, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rdx + 3392], zmm8               // w_1
   prefetcht0 byte ptr [r13 + 832]                        // ahead
   vpsrad zmm5, zmm5, 24                                  // w_0
   vcvtdq2ps zmm5, zmm5                                   // w_0
-  vsubps zmm5, zmm5, zmm3                                // w_0
-  vmulps zmm5, zmm5, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rdx + 3456], zmm5               // w_0
+  vmovdqa64 zmm7, zmm3                                   // zero_0
+  vfmadd231ps zmm7, zmm5, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rdx + 3456], zmm7               // w_0
   vpsrad zmm5, zmm6, 24                                  // w_1
   vcvtdq2ps zmm5, zmm5                                   // w_1
-  vsubps zmm5, zmm5, zmm4                                // w_1
-  vmulps zmm5, zmm5, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rdx + 3520], zmm5               // w_1
+  vmovdqa64 zmm6, zmm4                                   // zero_1
+  vfmadd231ps zmm6, zmm5, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rdx + 3520], zmm6               // w_1
   vmovdqu64 zmm5, zmmword ptr [rax + 896]                // w_0
   vpxord zmm5, zmm5, zmm0                                // w_0
   vpslld zmm6, zmm5, 24                                  // w_0
   vpsrad zmm6, zmm6, 24                                  // w_0
   vcvtdq2ps zmm6, zmm6                                   // w_0
-  vsubps zmm6, zmm6, zmm3                                // w_0
-  vmulps zmm6, zmm6, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rdx + 3584], zmm6               // w_0
+  vmovdqa64 zmm7, zmm3                                   // zero_0
+  vfmadd231ps zmm7, zmm6, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rdx + 3584], zmm7               // w_0
   vmovdqu64 zmm6, zmmword ptr [rax + 960]                // w_1
   vpxord zmm6, zmm6, zmm0                                // w_1
   vpslld zmm7, zmm6, 24                                  // w_1
   vpsrad zmm7, zmm7, 24                                  // w_1
   vcvtdq2ps zmm7, zmm7                                   // w_1
-  vsubps zmm7, zmm7, zmm4                                // w_1
-  vmulps zmm7, zmm7, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rdx + 3648], zmm7               // w_1
+  vmovdqa64 zmm8, zmm4                                   // zero_1
+  vfmadd231ps zmm8, zmm7, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rdx + 3648], zmm8               // w_1
   prefetcht0 byte ptr [r13 + 896]                        // ahead
   vpslld zmm7, zmm5, 16                                  // w_0
   vpsrad zmm7, zmm7, 24                                  // w_0
   vcvtdq2ps zmm7, zmm7                                   // w_0
-  vsubps zmm7, zmm7, zmm3                                // w_0
-  vmulps zmm7, zmm7, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rdx + 3712], zmm7               // w_0
+  vmovdqa64 zmm8, zmm3                                   // zero_0
+  vfmadd231ps zmm8, zmm7, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rdx + 3712], zmm8               // w_0
   vpslld zmm7, zmm6, 16                                  // w_1
   vpsrad zmm7, zmm7, 24                                  // w_1
   vcvtdq2ps zmm7, zmm7                                   // w_1
-  vsubps zmm7, zmm7, zmm4                                // w_1
-  vmulps zmm7, zmm7, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rdx + 3776], zmm7               // w_1
+  vmovdqa64 zmm8, zmm4                                   // zero_1
+  vfmadd231ps zmm8, zmm7, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rdx + 3776], zmm8               // w_1
   vpslld zmm7, zmm5, 8                                   // w_0
   vpsrad zmm7, zmm7, 24                                  // w_0
   vcvtdq2ps zmm7, zmm7                                   // w_0
-  vsubps zmm7, zmm7, zmm3                                // w_0
-  vmulps zmm7, zmm7, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rdx + 3840], zmm7               // w_0
+  vmovdqa64 zmm8, zmm3                                   // zero_0
+  vfmadd231ps zmm8, zmm7, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rdx + 3840], zmm8               // w_0
   vpslld zmm7, zmm6, 8                                   // w_1
   vpsrad zmm7, zmm7, 24                                  // w_1
   vcvtdq2ps zmm7, zmm7                                   // w_1
-  vsubps zmm7, zmm7, zmm4                                // w_1
-  vmulps zmm7, zmm7, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rdx + 3904], zmm7               // w_1
+  vmovdqa64 zmm8, zmm4                                   // zero_1
+  vfmadd231ps zmm8, zmm7, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rdx + 3904], zmm8               // w_1
   prefetcht0 byte ptr [r13 + 960]                        // ahead
   vpsrad zmm5, zmm5, 24                                  // w_0
   vcvtdq2ps zmm5, zmm5                                   // w_0
-  vsubps zmm5, zmm5, zmm3                                // w_0
-  vmulps zmm5, zmm5, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rdx + 3968], zmm5               // w_0
+  vmovdqa64 zmm7, zmm3                                   // zero_0
+  vfmadd231ps zmm7, zmm5, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rdx + 3968], zmm7               // w_0
   vpsrad zmm5, zmm6, 24                                  // w_1
   vcvtdq2ps zmm5, zmm5                                   // w_1
-  vsubps zmm5, zmm5, zmm4                                // w_1
-  vmulps zmm5, zmm5, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rdx + 4032], zmm5               // w_1
+  vmovdqa64 zmm6, zmm4                                   // zero_1
+  vfmadd231ps zmm6, zmm5, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rdx + 4032], zmm6               // w_1
   lea rdx, [rdx + 4096]                                  // to
   lea rax, [rax + 1024]
   sub rbp, 1                                             // next k
@@ -570,7 +577,8 @@ L(n_done):
   mov r13, qword ptr [rsp + 40]
   vmovaps xmm6, xmmword ptr [rsp + 48]
   vmovaps xmm7, xmmword ptr [rsp + 64]
-  add rsp, 88
+  vmovaps xmm8, xmmword ptr [rsp + 80]
+  add rsp, 104
   ret
   .seh_endproc
 #endif

@@ -14,7 +14,7 @@
 // Registers in loop k:
 //  rax k  rcx n_left  rdx rhs  rsi dst  rdi args  r8 n  r9 rhs_stride  r10 k_left  r11 rhs_prefetch
 //  rbx rhs  rbp dst ...  r12 ahead  zmm0 signs  zmm1 scale_0 ...  zmm2 scale_1  zmm3 zero_0 ...
-//  zmm4 zero_1  zmm5 w_0 ...  zmm6 w_0 ...  zmm7 w_1 ...
+//  zmm4 zero_1 ...  zmm5 none ...  zmm6 w_0 ...  zmm7 w_0 ...  zmm8 w_1 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -54,8 +54,8 @@ tw_decode_f32_qai8c32p32x4_1x32_avx512_vnni_fma_near_asm:
   .cfi_offset r12, -16
 #elif defined(_WIN32)
   .seh_proc tw_decode_f32_qai8c32p32x4_1x32_avx512_vnni_fma_near_asm
-  sub rsp, 88
-  .seh_stackalloc 88
+  sub rsp, 104
+  .seh_stackalloc 104
   mov qword ptr [rsp + 0], rsi
   .seh_savereg rsi, 0
   mov qword ptr [rsp + 8], rdi
@@ -70,6 +70,8 @@ tw_decode_f32_qai8c32p32x4_1x32_avx512_vnni_fma_near_asm:
   .seh_savexmm xmm6, 48
   vmovaps xmmword ptr [rsp + 64], xmm7
   .seh_savexmm xmm7, 64
+  vmovaps xmmword ptr [rsp + 80], xmm8
+  .seh_savexmm xmm8, 80
   .seh_endprologue
   mov rdi, rcx
 #endif
@@ -98,424 +100,427 @@ L(k):
   vcvtph2ps zmm2, ymmword ptr [rbx + 1056]               // scale_1
   vcvtph2ps zmm3, ymmword ptr [rbx + 1088]               // zero_0
   vcvtph2ps zmm4, ymmword ptr [rbx + 1120]               // zero_1
+  vpxord zmm5, zmm5, zmm5                                // none
+  vsubps zmm3, zmm5, zmm3                                // zero_0
+  vmulps zmm3, zmm3, zmm1                                // zero_0
+  vsubps zmm4, zmm5, zmm4                                // zero_1
+  vmulps zmm4, zmm4, zmm2                                // zero_1
   vmovdqu64 zmm5, zmmword ptr [rbx + 0]                  // w_0
   vpxord zmm5, zmm5, zmm0                                // w_0
   vpslld zmm6, zmm5, 24                                  // w_0
   vpsrad zmm6, zmm6, 24                                  // w_0
   vcvtdq2ps zmm6, zmm6                                   // w_0
-  vsubps zmm6, zmm6, zmm3                                // w_0
-  vmulps zmm6, zmm6, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rbp + 0], zmm6                  // w_0
+  vmovdqa64 zmm7, zmm3                                   // zero_0
+  vfmadd231ps zmm7, zmm6, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rbp + 0], zmm7                  // w_0
   vmovdqu64 zmm6, zmmword ptr [rbx + 64]                 // w_1
   vpxord zmm6, zmm6, zmm0                                // w_1
   vpslld zmm7, zmm6, 24                                  // w_1
   vpsrad zmm7, zmm7, 24                                  // w_1
   vcvtdq2ps zmm7, zmm7                                   // w_1
-  vsubps zmm7, zmm7, zmm4                                // w_1
-  vmulps zmm7, zmm7, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rbp + 64], zmm7                 // w_1
+  vmovdqa64 zmm8, zmm4                                   // zero_1
+  vfmadd231ps zmm8, zmm7, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rbp + 64], zmm8                 // w_1
   prefetcht0 byte ptr [r12 + 0]                          // ahead
   vpslld zmm7, zmm5, 16                                  // w_0
   vpsrad zmm7, zmm7, 24                                  // w_0
   vcvtdq2ps zmm7, zmm7                                   // w_0
-  vsubps zmm7, zmm7, zmm3                                // w_0
-  vmulps zmm7, zmm7, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rbp + 128], zmm7                // w_0
+  vmovdqa64 zmm8, zmm3                                   // zero_0
+  vfmadd231ps zmm8, zmm7, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rbp + 128], zmm8                // w_0
   vpslld zmm7, zmm6, 16                                  // w_1
   vpsrad zmm7, zmm7, 24                                  // w_1
   vcvtdq2ps zmm7, zmm7                                   // w_1
-  vsubps zmm7, zmm7, zmm4                                // w_1
-  vmulps zmm7, zmm7, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rbp + 192], zmm7                // w_1
+  vmovdqa64 zmm8, zmm4                                   // zero_1
+  vfmadd231ps zmm8, zmm7, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rbp + 192], zmm8                // w_1
   vpslld zmm7, zmm5, 8                                   // w_0
   vpsrad zmm7, zmm7, 24                                  // w_0
   vcvtdq2ps zmm7, zmm7                                   // w_0
-  vsubps zmm7, zmm7, zmm3                                // w_0
-  vmulps zmm7, zmm7, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rbp + 256], zmm7                // w_0
+  vmovdqa64 zmm8, zmm3                                   // zero_0
+  vfmadd231ps zmm8, zmm7, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rbp + 256], zmm8                // w_0
   vpslld zmm7, zmm6, 8                                   // w_1
   vpsrad zmm7, zmm7, 24                                  // w_1
   vcvtdq2ps zmm7, zmm7                                   // w_1
-  vsubps zmm7, zmm7, zmm4                                // w_1
-  vmulps zmm7, zmm7, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rbp + 320], zmm7                // w_1
+  vmovdqa64 zmm8, zmm4                                   // zero_1
+  vfmadd231ps zmm8, zmm7, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rbp + 320], zmm8                // w_1
   prefetcht0 byte ptr [r12 + 64]                         // ahead
   vpsrad zmm5, zmm5, 24                                  // w_0
   vcvtdq2ps zmm5, zmm5                                   // w_0
-  vsubps zmm5, zmm5, zmm3                                // w_0
-  vmulps zmm5, zmm5, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rbp + 384], zmm5                // w_0
+  vmovdqa64 zmm7, zmm3                                   // zero_0
+  vfmadd231ps zmm7, zmm5, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rbp + 384], zmm7                // w_0
   vpsrad zmm5, zmm6, 24                                  // w_1
   vcvtdq2ps zmm5, zmm5                                   // w_1
-  vsubps zmm5, zmm5, zmm4                                // w_1
-  vmulps zmm5, zmm5, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rbp + 448], zmm5                // w_1
+  vmovdqa64 zmm6, zmm4                                   // zero_1
+  vfmadd231ps zmm6, zmm5, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rbp + 448], zmm6                // w_1
   vmovdqu64 zmm5, zmmword ptr [rbx + 128]                // w_0
   vpxord zmm5, zmm5, zmm0                                // w_0
   vpslld zmm6, zmm5, 24                                  // w_0
   vpsrad zmm6, zmm6, 24                                  // w_0
   vcvtdq2ps zmm6, zmm6                                   // w_0
-  vsubps zmm6, zmm6, zmm3                                // w_0
-  vmulps zmm6, zmm6, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rbp + 512], zmm6                // w_0
+  vmovdqa64 zmm7, zmm3                                   // zero_0
+  vfmadd231ps zmm7, zmm6, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rbp + 512], zmm7                // w_0
   vmovdqu64 zmm6, zmmword ptr [rbx + 192]                // w_1
   vpxord zmm6, zmm6, zmm0                                // w_1
   vpslld zmm7, zmm6, 24                                  // w_1
   vpsrad zmm7, zmm7, 24                                  // w_1
   vcvtdq2ps zmm7, zmm7                                   // w_1
-  vsubps zmm7, zmm7, zmm4                                // w_1
-  vmulps zmm7, zmm7, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rbp + 576], zmm7                // w_1
+  vmovdqa64 zmm8, zmm4                                   // zero_1
+  vfmadd231ps zmm8, zmm7, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rbp + 576], zmm8                // w_1
   prefetcht0 byte ptr [r12 + 128]                        // ahead
   vpslld zmm7, zmm5, 16                                  // w_0
   vpsrad zmm7, zmm7, 24                                  // w_0
   vcvtdq2ps zmm7, zmm7                                   // w_0
-  vsubps zmm7, zmm7, zmm3                                // w_0
-  vmulps zmm7, zmm7, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rbp + 640], zmm7                // w_0
+  vmovdqa64 zmm8, zmm3                                   // zero_0
+  vfmadd231ps zmm8, zmm7, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rbp + 640], zmm8                // w_0
   vpslld zmm7, zmm6, 16                                  // w_1
   vpsrad zmm7, zmm7, 24                                  // w_1
   vcvtdq2ps zmm7, zmm7                                   // w_1
-  vsubps zmm7, zmm7, zmm4                                // w_1
-  vmulps zmm7, zmm7, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rbp + 704], zmm7                // w_1
+  vmovdqa64 zmm8, zmm4                                   // zero_1
+  vfmadd231ps zmm8, zmm7, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rbp + 704], zmm8                // w_1
   vpslld zmm7, zmm5, 8                                   // w_0
   vpsrad zmm7, zmm7, 24                                  // w_0
   vcvtdq2ps zmm7, zmm7                                   // w_0
-  vsubps zmm7, zmm7, zmm3                                // w_0
-  vmulps zmm7, zmm7, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rbp + 768], zmm7                // w_0
+  vmovdqa64 zmm8, zmm3                                   // zero_0
+  vfmadd231ps zmm8, zmm7, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rbp + 768], zmm8                // w_0
   vpslld zmm7, zmm6, 8                                   // w_1
   vpsrad zmm7, zmm7, 24                                  // w_1
   vcvtdq2ps zmm7, zmm7                                   // w_1
-  vsubps zmm7, zmm7, zmm4                                // w_1
-  vmulps zmm7, zmm7, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rbp + 832], zmm7                // w_1
+  vmovdqa64 zmm8, zmm4                                   // zero_1
+  vfmadd231ps zmm8, zmm7, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rbp + 832], zmm8                // w_1
   prefetcht0 byte ptr [r12 + 192]                        // ahead
   vpsrad zmm5, zmm5, 24                                  // w_0
   vcvtdq2ps zmm5, zmm5                                   // w_0
-  vsubps zmm5, zmm5, zmm3                                // w_0
-  vmulps zmm5, zmm5, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rbp + 896], zmm5                // w_0
+  vmovdqa64 zmm7, zmm3                                   // zero_0
+  vfmadd231ps zmm7, zmm5, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rbp + 896], zmm7                // w_0
   vpsrad zmm5, zmm6, 24                                  // w_1
   vcvtdq2ps zmm5, zmm5                                   // w_1
-  vsubps zmm5, zmm5, zmm4                                // w_1
-  vmulps zmm5, zmm5, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rbp + 960], zmm5                // w_1
+  vmovdqa64 zmm6, zmm4                                   // zero_1
+  vfmadd231ps zmm6, zmm5, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rbp + 960], zmm6                // w_1
   prefetcht0 byte ptr [r12 + 256]                        // ahead
   vmovdqu64 zmm5, zmmword ptr [rbx + 256]                // w_0
   vpxord zmm5, zmm5, zmm0                                // w_0
   vpslld zmm6, zmm5, 24                                  // w_0
   vpsrad zmm6, zmm6, 24                                  // w_0
   vcvtdq2ps zmm6, zmm6                                   // w_0
-  vsubps zmm6, zmm6, zmm3                                // w_0
-  vmulps zmm6, zmm6, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rbp + 1024], zmm6               // w_0
+  vmovdqa64 zmm7, zmm3                                   // zero_0
+  vfmadd231ps zmm7, zmm6, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rbp + 1024], zmm7               // w_0
   vmovdqu64 zmm6, zmmword ptr [rbx + 320]                // w_1
   vpxord zmm6, zmm6, zmm0                                // w_1
   vpslld zmm7, zmm6, 24                                  // w_1
   vpsrad zmm7, zmm7, 24                                  // w_1
   vcvtdq2ps zmm7, zmm7                                   // w_1
-  vsubps zmm7, zmm7, zmm4                                // w_1
-  vmulps zmm7, zmm7, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rbp + 1088], zmm7               // w_1
+  vmovdqa64 zmm8, zmm4                                   // zero_1
+  vfmadd231ps zmm8, zmm7, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rbp + 1088], zmm8               // w_1
   vpslld zmm7, zmm5, 16                                  // w_0
   vpsrad zmm7, zmm7, 24                                  // w_0
   vcvtdq2ps zmm7, zmm7                                   // w_0
-  vsubps zmm7, zmm7, zmm3                                // w_0
-  vmulps zmm7, zmm7, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rbp + 1152], zmm7               // w_0
+  vmovdqa64 zmm8, zmm3                                   // zero_0
+  vfmadd231ps zmm8, zmm7, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rbp + 1152], zmm8               // w_0
   vpslld zmm7, zmm6, 16                                  // w_1
   vpsrad zmm7, zmm7, 24                                  // w_1
   vcvtdq2ps zmm7, zmm7                                   // w_1
-  vsubps zmm7, zmm7, zmm4                                // w_1
-  vmulps zmm7, zmm7, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rbp + 1216], zmm7               // w_1
+  vmovdqa64 zmm8, zmm4                                   // zero_1
+  vfmadd231ps zmm8, zmm7, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rbp + 1216], zmm8               // w_1
   prefetcht0 byte ptr [r12 + 320]                        // ahead
   vpslld zmm7, zmm5, 8                                   // w_0
   vpsrad zmm7, zmm7, 24                                  // w_0
   vcvtdq2ps zmm7, zmm7                                   // w_0
-  vsubps zmm7, zmm7, zmm3                                // w_0
-  vmulps zmm7, zmm7, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rbp + 1280], zmm7               // w_0
+  vmovdqa64 zmm8, zmm3                                   // zero_0
+  vfmadd231ps zmm8, zmm7, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rbp + 1280], zmm8               // w_0
   vpslld zmm7, zmm6, 8                                   // w_1
   vpsrad zmm7, zmm7, 24                                  // w_1
   vcvtdq2ps zmm7, zmm7                                   // w_1
-  vsubps zmm7, zmm7, zmm4                                // w_1
-  vmulps zmm7, zmm7, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rbp + 1344], zmm7               // w_1
+  vmovdqa64 zmm8, zmm4                                   // zero_1
+  vfmadd231ps zmm8, zmm7, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rbp + 1344], zmm8               // w_1
   vpsrad zmm5, zmm5, 24                                  // w_0
   vcvtdq2ps zmm5, zmm5                                   // w_0
-  vsubps zmm5, zmm5, zmm3                                // w_0
-  vmulps zmm5, zmm5, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rbp + 1408], zmm5               // w_0
+  vmovdqa64 zmm7, zmm3                                   // zero_0
+  vfmadd231ps zmm7, zmm5, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rbp + 1408], zmm7               // w_0
   vpsrad zmm5, zmm6, 24                                  // w_1
   vcvtdq2ps zmm5, zmm5                                   // w_1
-  vsubps zmm5, zmm5, zmm4                                // w_1
-  vmulps zmm5, zmm5, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rbp + 1472], zmm5               // w_1
+  vmovdqa64 zmm6, zmm4                                   // zero_1
+  vfmadd231ps zmm6, zmm5, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rbp + 1472], zmm6               // w_1
   prefetcht0 byte ptr [r12 + 384]                        // ahead
   vmovdqu64 zmm5, zmmword ptr [rbx + 384]                // w_0
   vpxord zmm5, zmm5, zmm0                                // w_0
   vpslld zmm6, zmm5, 24                                  // w_0
   vpsrad zmm6, zmm6, 24                                  // w_0
   vcvtdq2ps zmm6, zmm6                                   // w_0
-  vsubps zmm6, zmm6, zmm3                                // w_0
-  vmulps zmm6, zmm6, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rbp + 1536], zmm6               // w_0
+  vmovdqa64 zmm7, zmm3                                   // zero_0
+  vfmadd231ps zmm7, zmm6, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rbp + 1536], zmm7               // w_0
   vmovdqu64 zmm6, zmmword ptr [rbx + 448]                // w_1
   vpxord zmm6, zmm6, zmm0                                // w_1
   vpslld zmm7, zmm6, 24                                  // w_1
   vpsrad zmm7, zmm7, 24                                  // w_1
   vcvtdq2ps zmm7, zmm7                                   // w_1
-  vsubps zmm7, zmm7, zmm4                                // w_1
-  vmulps zmm7, zmm7, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rbp + 1600], zmm7               // w_1
+  vmovdqa64 zmm8, zmm4                                   // zero_1
+  vfmadd231ps zmm8, zmm7, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rbp + 1600], zmm8               // w_1
   vpslld zmm7, zmm5, 16                                  // w_0
   vpsrad zmm7, zmm7, 24                                  // w_0
   vcvtdq2ps zmm7, zmm7                                   // w_0
-  vsubps zmm7, zmm7, zmm3                                // w_0
-  vmulps zmm7, zmm7, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rbp + 1664], zmm7               // w_0
+  vmovdqa64 zmm8, zmm3                                   // zero_0
+  vfmadd231ps zmm8, zmm7, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rbp + 1664], zmm8               // w_0
   vpslld zmm7, zmm6, 16                                  // w_1
   vpsrad zmm7, zmm7, 24                                  // w_1
   vcvtdq2ps zmm7, zmm7                                   // w_1
-  vsubps zmm7, zmm7, zmm4                                // w_1
-  vmulps zmm7, zmm7, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rbp + 1728], zmm7               // w_1
+  vmovdqa64 zmm8, zmm4                                   // zero_1
+  vfmadd231ps zmm8, zmm7, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rbp + 1728], zmm8               // w_1
   prefetcht0 byte ptr [r12 + 448]                        // ahead
   vpslld zmm7, zmm5, 8                                   // w_0
   vpsrad zmm7, zmm7, 24                                  // w_0
   vcvtdq2ps zmm7, zmm7                                   // w_0
-  vsubps zmm7, zmm7, zmm3                                // w_0
-  vmulps zmm7, zmm7, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rbp + 1792], zmm7               // w_0
+  vmovdqa64 zmm8, zmm3                                   // zero_0
+  vfmadd231ps zmm8, zmm7, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rbp + 1792], zmm8               // w_0
   vpslld zmm7, zmm6, 8                                   // w_1
   vpsrad zmm7, zmm7, 24                                  // w_1
   vcvtdq2ps zmm7, zmm7                                   // w_1
-  vsubps zmm7, zmm7, zmm4                                // w_1
-  vmulps zmm7, zmm7, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rbp + 1856], zmm7               // w_1
+  vmovdqa64 zmm8, zmm4                                   // zero_1
+  vfmadd231ps zmm8, zmm7, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rbp + 1856], zmm8               // w_1
   prefetcht0 byte ptr [r12 + 512]                        // ahead
   vpsrad zmm5, zmm5, 24                                  // w_0
   vcvtdq2ps zmm5, zmm5                                   // w_0
-  vsubps zmm5, zmm5, zmm3                                // w_0
-  vmulps zmm5, zmm5, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rbp + 1920], zmm5               // w_0
+  vmovdqa64 zmm7, zmm3                                   // zero_0
+  vfmadd231ps zmm7, zmm5, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rbp + 1920], zmm7               // w_0
   vpsrad zmm5, zmm6, 24                                  // w_1
   vcvtdq2ps zmm5, zmm5                                   // w_1
-  vsubps zmm5, zmm5, zmm4                                // w_1
-  vmulps zmm5, zmm5, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rbp + 1984], zmm5               // w_1
+  vmovdqa64 zmm6, zmm4                                   // zero_1
+  vfmadd231ps zmm6, zmm5, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rbp + 1984], zmm6               // w_1
   vmovdqu64 zmm5, zmmword ptr [rbx + 512]                // w_0
   vpxord zmm5, zmm5, zmm0                                // w_0
   vpslld zmm6, zmm5, 24                                  // w_0
   vpsrad zmm6, zmm6, 24                                  // w_0
   vcvtdq2ps zmm6, zmm6                                   // w_0
-  vsubps zmm6, zmm6, zmm3                                // w_0
-  vmulps zmm6, zmm6, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rbp + 2048], zmm6               // w_0
+  vmovdqa64 zmm7, zmm3                                   // zero_0
+  vfmadd231ps zmm7, zmm6, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rbp + 2048], zmm7               // w_0
   vmovdqu64 zmm6, zmmword ptr [rbx + 576]                // w_1
   vpxord zmm6, zmm6, zmm0                                // w_1
   vpslld zmm7, zmm6, 24                                  // w_1
   vpsrad zmm7, zmm7, 24                                  // w_1
   vcvtdq2ps zmm7, zmm7                                   // w_1
-  vsubps zmm7, zmm7, zmm4                                // w_1
-  vmulps zmm7, zmm7, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rbp + 2112], zmm7               // w_1
+  vmovdqa64 zmm8, zmm4                                   // zero_1
+  vfmadd231ps zmm8, zmm7, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rbp + 2112], zmm8               // w_1
   prefetcht0 byte ptr [r12 + 576]                        // ahead
   vpslld zmm7, zmm5, 16                                  // w_0
   vpsrad zmm7, zmm7, 24                                  // w_0
   vcvtdq2ps zmm7, zmm7                                   // w_0
-  vsubps zmm7, zmm7, zmm3                                // w_0
-  vmulps zmm7, zmm7, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rbp + 2176], zmm7               // w_0
+  vmovdqa64 zmm8, zmm3                                   // zero_0
+  vfmadd231ps zmm8, zmm7, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rbp + 2176], zmm8               // w_0
   vpslld zmm7, zmm6, 16                                  // w_1
   vpsrad zmm7, zmm7, 24                                  // w_1
   vcvtdq2ps zmm7, zmm7                                   // w_1
-  vsubps zmm7, zmm7, zmm4                                // w_1
-  vmulps zmm7, zmm7, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rbp + 2240], zmm7               // w_1
+  vmovdqa64 zmm8, zmm4                                   // zero_1
+  vfmadd231ps zmm8, zmm7, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rbp + 2240], zmm8               // w_1
   vpslld zmm7, zmm5, 8                                   // w_0
   vpsrad zmm7, zmm7, 24                                  // w_0
   vcvtdq2ps zmm7, zmm7                                   // w_0
-  vsubps zmm7, zmm7, zmm3                                // w_0
-  vmulps zmm7, zmm7, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rbp + 2304], zmm7               // w_0
+  vmovdqa64 zmm8, zmm3                                   // zero_0
+  vfmadd231ps zmm8, zmm7, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rbp + 2304], zmm8               // w_0
   vpslld zmm7, zmm6, 8                                   // w_1
   vpsrad zmm7, zmm7, 24                                  // w_1
   vcvtdq2ps zmm7, zmm7                                   // w_1
-  vsubps zmm7, zmm7, zmm4                                // w_1
-  vmulps zmm7, zmm7, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rbp + 2368], zmm7               // w_1
+  vmovdqa64 zmm8, zmm4                                   // zero_1
+  vfmadd231ps zmm8, zmm7, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rbp + 2368], zmm8               // w_1
   prefetcht0 byte ptr [r12 + 640]                        // ahead
   vpsrad zmm5, zmm5, 24                                  // w_0
   vcvtdq2ps zmm5, zmm5                                   // w_0
-  vsubps zmm5, zmm5, zmm3                                // w_0
-  vmulps zmm5, zmm5, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rbp + 2432], zmm5               // w_0
+  vmovdqa64 zmm7, zmm3                                   // zero_0
+  vfmadd231ps zmm7, zmm5, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rbp + 2432], zmm7               // w_0
   vpsrad zmm5, zmm6, 24                                  // w_1
   vcvtdq2ps zmm5, zmm5                                   // w_1
-  vsubps zmm5, zmm5, zmm4                                // w_1
-  vmulps zmm5, zmm5, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rbp + 2496], zmm5               // w_1
+  vmovdqa64 zmm6, zmm4                                   // zero_1
+  vfmadd231ps zmm6, zmm5, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rbp + 2496], zmm6               // w_1
   vmovdqu64 zmm5, zmmword ptr [rbx + 640]                // w_0
   vpxord zmm5, zmm5, zmm0                                // w_0
   vpslld zmm6, zmm5, 24                                  // w_0
   vpsrad zmm6, zmm6, 24                                  // w_0
   vcvtdq2ps zmm6, zmm6                                   // w_0
-  vsubps zmm6, zmm6, zmm3                                // w_0
-  vmulps zmm6, zmm6, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rbp + 2560], zmm6               // w_0
+  vmovdqa64 zmm7, zmm3                                   // zero_0
+  vfmadd231ps zmm7, zmm6, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rbp + 2560], zmm7               // w_0
   vmovdqu64 zmm6, zmmword ptr [rbx + 704]                // w_1
   vpxord zmm6, zmm6, zmm0                                // w_1
   vpslld zmm7, zmm6, 24                                  // w_1
   vpsrad zmm7, zmm7, 24                                  // w_1
   vcvtdq2ps zmm7, zmm7                                   // w_1
-  vsubps zmm7, zmm7, zmm4                                // w_1
-  vmulps zmm7, zmm7, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rbp + 2624], zmm7               // w_1
+  vmovdqa64 zmm8, zmm4                                   // zero_1
+  vfmadd231ps zmm8, zmm7, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rbp + 2624], zmm8               // w_1
   prefetcht0 byte ptr [r12 + 704]                        // ahead
   vpslld zmm7, zmm5, 16                                  // w_0
   vpsrad zmm7, zmm7, 24                                  // w_0
   vcvtdq2ps zmm7, zmm7                                   // w_0
-  vsubps zmm7, zmm7, zmm3                                // w_0
-  vmulps zmm7, zmm7, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rbp + 2688], zmm7               // w_0
+  vmovdqa64 zmm8, zmm3                                   // zero_0
+  vfmadd231ps zmm8, zmm7, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rbp + 2688], zmm8               // w_0
   vpslld zmm7, zmm6, 16                                  // w_1
   vpsrad zmm7, zmm7, 24                                  // w_1
   vcvtdq2ps zmm7, zmm7                                   // w_1
-  vsubps zmm7, zmm7, zmm4                                // w_1
-  vmulps zmm7, zmm7, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rbp + 2752], zmm7               // w_1
+  vmovdqa64 zmm8, zmm4                                   // zero_1
+  vfmadd231ps zmm8, zmm7, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rbp + 2752], zmm8               // w_1
   vpslld zmm7, zmm5, 8                                   // w_0
   vpsrad zmm7, zmm7, 24                                  // w_0
   vcvtdq2ps zmm7, zmm7                                   // w_0
-  vsubps zmm7, zmm7, zmm3                                // w_0
-  vmulps zmm7, zmm7, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rbp + 2816], zmm7               // w_0
+  vmovdqa64 zmm8, zmm3                                   // zero_0
+  vfmadd231ps zmm8, zmm7, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rbp + 2816], zmm8               // w_0
   vpslld zmm7, zmm6, 8                                   // w_1
   vpsrad zmm7, zmm7, 24                                  // w_1
   vcvtdq2ps zmm7, zmm7                                   // w_1
-  vsubps zmm7, zmm7, zmm4                                // w_1
-  vmulps zmm7, zmm7, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rbp + 2880], zmm7               // w_1
+  vmovdqa64 zmm8, zmm4                                   // zero_1
+  vfmadd231ps zmm8, zmm7, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rbp + 2880], zmm8               // w_1
   prefetcht0 byte ptr [r12 + 768]                        // ahead
   vpsrad zmm5, zmm5, 24                                  // w_0
   vcvtdq2ps zmm5, zmm5                                   // w_0
-  vsubps zmm5, zmm5, zmm3                                // w_0
-  vmulps zmm5, zmm5, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rbp + 2944], zmm5               // w_0
+  vmovdqa64 zmm7, zmm3                                   // zero_0
+  vfmadd231ps zmm7, zmm5, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rbp + 2944], zmm7               // w_0
   vpsrad zmm5, zmm6, 24                                  // w_1
   vcvtdq2ps zmm5, zmm5                                   // w_1
-  vsubps zmm5, zmm5, zmm4                                // w_1
-  vmulps zmm5, zmm5, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rbp + 3008], zmm5               // w_1
+  vmovdqa64 zmm6, zmm4                                   // zero_1
+  vfmadd231ps zmm6, zmm5, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rbp + 3008], zmm6               // w_1
   prefetcht0 byte ptr [r12 + 832]                        // ahead
   vmovdqu64 zmm5, zmmword ptr [rbx + 768]                // w_0
   vpxord zmm5, zmm5, zmm0                                // w_0
   vpslld zmm6, zmm5, 24                                  // w_0
   vpsrad zmm6, zmm6, 24                                  // w_0
   vcvtdq2ps zmm6, zmm6                                   // w_0
-  vsubps zmm6, zmm6, zmm3                                // w_0
-  vmulps zmm6, zmm6, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rbp + 3072], zmm6               // w_0
+  vmovdqa64 zmm7, zmm3                                   // zero_0
+  vfmadd231ps zmm7, zmm6, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rbp + 3072], zmm7               // w_0
   vmovdqu64 zmm6, zmmword ptr [rbx + 832]                // w_1
   vpxord zmm6, zmm6, zmm0                                // w_1
   vpslld zmm7, zmm6, 24                                  // w_1
   vpsrad zmm7, zmm7, 24                                  // w_1
   vcvtdq2ps zmm7, zmm7                                   // w_1
-  vsubps zmm7, zmm7, zmm4                                // w_1
-  vmulps zmm7, zmm7, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rbp + 3136], zmm7               // w_1
+  vmovdqa64 zmm8, zmm4                                   // zero_1
+  vfmadd231ps zmm8, zmm7, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rbp + 3136], zmm8               // w_1
   vpslld zmm7, zmm5, 16                                  // w_0
   vpsrad zmm7, zmm7, 24                                  // w_0
   vcvtdq2ps zmm7, zmm7                                   // w_0
-  vsubps zmm7, zmm7, zmm3                                // w_0
-  vmulps zmm7, zmm7, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rbp + 3200], zmm7               // w_0
+  vmovdqa64 zmm8, zmm3                                   // zero_0
+  vfmadd231ps zmm8, zmm7, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rbp + 3200], zmm8               // w_0
   vpslld zmm7, zmm6, 16                                  // w_1
   vpsrad zmm7, zmm7, 24                                  // w_1
   vcvtdq2ps zmm7, zmm7                                   // w_1
-  vsubps zmm7, zmm7, zmm4                                // w_1
-  vmulps zmm7, zmm7, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rbp + 3264], zmm7               // w_1
+  vmovdqa64 zmm8, zmm4                                   // zero_1
+  vfmadd231ps zmm8, zmm7, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rbp + 3264], zmm8               // w_1
   prefetcht0 byte ptr [r12 + 896]                        // ahead
   vpslld zmm7, zmm5, 8                                   // w_0
   vpsrad zmm7, zmm7, 24                                  // w_0
   vcvtdq2ps zmm7, zmm7                                   // w_0
-  vsubps zmm7, zmm7, zmm3                                // w_0
-  vmulps zmm7, zmm7, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rbp + 3328], zmm7               // w_0
+  vmovdqa64 zmm8, zmm3                                   // zero_0
+  vfmadd231ps zmm8, zmm7, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rbp + 3328], zmm8               // w_0
   vpslld zmm7, zmm6, 8                                   // w_1
   vpsrad zmm7, zmm7, 24                                  // w_1
   vcvtdq2ps zmm7, zmm7                                   // w_1
-  vsubps zmm7, zmm7, zmm4                                // w_1
-  vmulps zmm7, zmm7, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rbp + 3392], zmm7               // w_1
+  vmovdqa64 zmm8, zmm4                                   // zero_1
+  vfmadd231ps zmm8, zmm7, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rbp + 3392], zmm8               // w_1
   vpsrad zmm5, zmm5, 24                                  // w_0
   vcvtdq2ps zmm5, zmm5                                   // w_0
-  vsubps zmm5, zmm5, zmm3                                // w_0
-  vmulps zmm5, zmm5, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rbp + 3456], zmm5               // w_0
+  vmovdqa64 zmm7, zmm3                                   // zero_0
+  vfmadd231ps zmm7, zmm5, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rbp + 3456], zmm7               // w_0
   vpsrad zmm5, zmm6, 24                                  // w_1
   vcvtdq2ps zmm5, zmm5                                   // w_1
-  vsubps zmm5, zmm5, zmm4                                // w_1
-  vmulps zmm5, zmm5, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rbp + 3520], zmm5               // w_1
+  vmovdqa64 zmm6, zmm4                                   // zero_1
+  vfmadd231ps zmm6, zmm5, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rbp + 3520], zmm6               // w_1
   prefetcht0 byte ptr [r12 + 960]                        // ahead
   vmovdqu64 zmm5, zmmword ptr [rbx + 896]                // w_0
   vpxord zmm5, zmm5, zmm0                                // w_0
   vpslld zmm6, zmm5, 24                                  // w_0
   vpsrad zmm6, zmm6, 24                                  // w_0
   vcvtdq2ps zmm6, zmm6                                   // w_0
-  vsubps zmm6, zmm6, zmm3                                // w_0
-  vmulps zmm6, zmm6, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rbp + 3584], zmm6               // w_0
+  vmovdqa64 zmm7, zmm3                                   // zero_0
+  vfmadd231ps zmm7, zmm6, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rbp + 3584], zmm7               // w_0
   vmovdqu64 zmm6, zmmword ptr [rbx + 960]                // w_1
   vpxord zmm6, zmm6, zmm0                                // w_1
   vpslld zmm7, zmm6, 24                                  // w_1
   vpsrad zmm7, zmm7, 24                                  // w_1
   vcvtdq2ps zmm7, zmm7                                   // w_1
-  vsubps zmm7, zmm7, zmm4                                // w_1
-  vmulps zmm7, zmm7, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rbp + 3648], zmm7               // w_1
+  vmovdqa64 zmm8, zmm4                                   // zero_1
+  vfmadd231ps zmm8, zmm7, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rbp + 3648], zmm8               // w_1
   vpslld zmm7, zmm5, 16                                  // w_0
   vpsrad zmm7, zmm7, 24                                  // w_0
   vcvtdq2ps zmm7, zmm7                                   // w_0
-  vsubps zmm7, zmm7, zmm3                                // w_0
-  vmulps zmm7, zmm7, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rbp + 3712], zmm7               // w_0
+  vmovdqa64 zmm8, zmm3                                   // zero_0
+  vfmadd231ps zmm8, zmm7, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rbp + 3712], zmm8               // w_0
   vpslld zmm7, zmm6, 16                                  // w_1
   vpsrad zmm7, zmm7, 24                                  // w_1
   vcvtdq2ps zmm7, zmm7                                   // w_1
-  vsubps zmm7, zmm7, zmm4                                // w_1
-  vmulps zmm7, zmm7, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rbp + 3776], zmm7               // w_1
+  vmovdqa64 zmm8, zmm4                                   // zero_1
+  vfmadd231ps zmm8, zmm7, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rbp + 3776], zmm8               // w_1
   prefetcht0 byte ptr [r12 + 1024]                       // ahead
   vpslld zmm7, zmm5, 8                                   // w_0
   vpsrad zmm7, zmm7, 24                                  // w_0
   vcvtdq2ps zmm7, zmm7                                   // w_0
-  vsubps zmm7, zmm7, zmm3                                // w_0
-  vmulps zmm7, zmm7, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rbp + 3840], zmm7               // w_0
+  vmovdqa64 zmm8, zmm3                                   // zero_0
+  vfmadd231ps zmm8, zmm7, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rbp + 3840], zmm8               // w_0
   vpslld zmm7, zmm6, 8                                   // w_1
   vpsrad zmm7, zmm7, 24                                  // w_1
   vcvtdq2ps zmm7, zmm7                                   // w_1
-  vsubps zmm7, zmm7, zmm4                                // w_1
-  vmulps zmm7, zmm7, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rbp + 3904], zmm7               // w_1
+  vmovdqa64 zmm8, zmm4                                   // zero_1
+  vfmadd231ps zmm8, zmm7, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rbp + 3904], zmm8               // w_1
   prefetcht0 byte ptr [r12 + 1088]                       // ahead
   vpsrad zmm5, zmm5, 24                                  // w_0
   vcvtdq2ps zmm5, zmm5                                   // w_0
-  vsubps zmm3, zmm5, zmm3                                // w_0
-  vmulps zmm1, zmm3, zmm1                                // w_0
-  vmovdqu64 zmmword ptr [rbp + 3968], zmm1               // w_0
+  vfmadd231ps zmm3, zmm5, zmm1                           // w_0
+  vmovdqu64 zmmword ptr [rbp + 3968], zmm3               // w_0
   vpsrad zmm1, zmm6, 24                                  // w_1
   vcvtdq2ps zmm1, zmm1                                   // w_1
-  vsubps zmm1, zmm1, zmm4                                // w_1
-  vmulps zmm1, zmm1, zmm2                                // w_1
-  vmovdqu64 zmmword ptr [rbp + 4032], zmm1               // w_1
+  vfmadd231ps zmm4, zmm1, zmm2                           // w_1
+  vmovdqu64 zmmword ptr [rbp + 4032], zmm4               // w_1
   lea rbp, [rbp + 4096]                                  // to
   lea rbx, [rbx + 1152]
   sub r10, 1                                             // next k
@@ -549,7 +554,8 @@ L(n_done):
   mov r12, qword ptr [rsp + 32]
   vmovaps xmm6, xmmword ptr [rsp + 48]
   vmovaps xmm7, xmmword ptr [rsp + 64]
-  add rsp, 88
+  vmovaps xmm8, xmmword ptr [rsp + 80]
+  add rsp, 104
   ret
   .seh_endproc
 #endif

@@ -15,8 +15,8 @@
 //  rax n_left  rcx m_left  rdx rhs_panel  rsi ahead_step  rdi args  r8 dst_tile  r9 k  r10 ahead
 //  r11 m_left  rbx lhs_2  rbp lhs_1  r12 k_left  r13 lhs_panel  r14 rhs_panel  ymm0 signs
 //  ymm1 acc_0_0 ...  ymm2 acc_0_1 ...  ymm3 acc_1_0 ...  ymm4 acc_1_1 ...  ymm5 acc_2_0 ...
-//  ymm6 acc_2_1 ...  ymm7 scale_0 ...  ymm8 scale_1 ...  ymm9 zero_0 ...  ymm10 zero_1  ymm11 w_0
-//  ymm12 w_0 ...  ymm13 w_1 ...  ymm14 w_1  ymm15 a_0 ...
+//  ymm6 acc_2_1 ...  ymm7 scale_0 ...  ymm8 scale_1  ymm9 zero_0 ...  ymm10 zero_1 ...
+//  ymm11 none ...  ymm12 w_0 ...  ymm13 w_0 ...  ymm14 w_1 ...  ymm15 w_1 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -218,627 +218,630 @@ L(k):
   vcvtph2ps ymm8, xmmword ptr [r14 + 272]                // scale_1
   vcvtph2ps ymm9, xmmword ptr [r14 + 288]                // zero_0
   vcvtph2ps ymm10, xmmword ptr [r14 + 304]               // zero_1
+  vpxor xmm11, xmm11, xmm11                              // none
+  vsubps ymm9, ymm11, ymm9                               // zero_0
+  vmulps ymm9, ymm9, ymm7                                // zero_0
+  vsubps ymm10, ymm11, ymm10                             // zero_1
+  vmulps ymm10, ymm10, ymm8                              // zero_1
   vmovdqu ymm11, ymmword ptr [r14 + 0]                   // w_0
   vpxor ymm11, ymm11, ymm0                               // w_0
   vpslld ymm12, ymm11, 28                                // w_0
   vpsrad ymm12, ymm12, 28                                // w_0
   vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vmovdqu ymm13, ymmword ptr [r14 + 32]                  // w_1
-  vpxor ymm13, ymm13, ymm0                               // w_1
-  vpslld ymm14, ymm13, 28                                // w_1
+  vmovdqa ymm13, ymm9                                    // zero_0
+  vfmadd231ps ymm13, ymm12, ymm7                         // w_0
+  vmovdqu ymm12, ymmword ptr [r14 + 32]                  // w_1
+  vpxor ymm12, ymm12, ymm0                               // w_1
+  vpslld ymm14, ymm12, 28                                // w_1
   vpsrad ymm14, ymm14, 28                                // w_1
   vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [r13 + 0]                // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 0]                // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 0]                // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
-  vpslld ymm12, ymm11, 20                                // w_0
-  vpsrad ymm12, ymm12, 28                                // w_0
-  vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vpslld ymm14, ymm13, 20                                // w_1
-  vpsrad ymm14, ymm14, 28                                // w_1
-  vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [r13 + 4]                // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 4]                // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 4]                // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
-  vpslld ymm12, ymm11, 12                                // w_0
-  vpsrad ymm12, ymm12, 28                                // w_0
-  vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vpslld ymm14, ymm13, 12                                // w_1
-  vpsrad ymm14, ymm14, 28                                // w_1
-  vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [r13 + 8]                // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 8]                // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 8]                // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
-  vpslld ymm12, ymm11, 4                                 // w_0
-  vpsrad ymm12, ymm12, 28                                // w_0
-  vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vpslld ymm14, ymm13, 4                                 // w_1
-  vpsrad ymm14, ymm14, 28                                // w_1
-  vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [r13 + 12]               // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 12]               // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 12]               // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
-  vpslld ymm12, ymm11, 24                                // w_0
-  vpsrad ymm12, ymm12, 28                                // w_0
-  vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vpslld ymm14, ymm13, 24                                // w_1
-  vpsrad ymm14, ymm14, 28                                // w_1
-  vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [r13 + 64]               // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 64]               // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 64]               // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
-  vpslld ymm12, ymm11, 16                                // w_0
-  vpsrad ymm12, ymm12, 28                                // w_0
-  vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vpslld ymm14, ymm13, 16                                // w_1
-  vpsrad ymm14, ymm14, 28                                // w_1
-  vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [r13 + 68]               // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 68]               // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 68]               // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
+  vmovdqa ymm15, ymm10                                   // zero_1
+  vfmadd231ps ymm15, ymm14, ymm8                         // w_1
+  vpbroadcastd ymm14, dword ptr [r13 + 0]                // a_0
+  vfmadd231ps ymm1, ymm13, ymm14                         // acc
+  vfmadd231ps ymm2, ymm15, ymm14                         // acc
+  vpbroadcastd ymm14, dword ptr [rbp + 0]                // a_1
+  vfmadd231ps ymm3, ymm13, ymm14                         // acc
+  vfmadd231ps ymm4, ymm15, ymm14                         // acc
+  vpbroadcastd ymm14, dword ptr [rbx + 0]                // a_2
+  vfmadd231ps ymm5, ymm13, ymm14                         // acc
+  vfmadd231ps ymm6, ymm15, ymm14                         // acc
+  vpslld ymm13, ymm11, 20                                // w_0
+  vpsrad ymm13, ymm13, 28                                // w_0
+  vcvtdq2ps ymm13, ymm13                                 // w_0
+  vmovdqa ymm14, ymm9                                    // zero_0
+  vfmadd231ps ymm14, ymm13, ymm7                         // w_0
+  vpslld ymm13, ymm12, 20                                // w_1
+  vpsrad ymm13, ymm13, 28                                // w_1
+  vcvtdq2ps ymm13, ymm13                                 // w_1
+  vmovdqa ymm15, ymm10                                   // zero_1
+  vfmadd231ps ymm15, ymm13, ymm8                         // w_1
+  vpbroadcastd ymm13, dword ptr [r13 + 4]                // a_0
+  vfmadd231ps ymm1, ymm14, ymm13                         // acc
+  vfmadd231ps ymm2, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbp + 4]                // a_1
+  vfmadd231ps ymm3, ymm14, ymm13                         // acc
+  vfmadd231ps ymm4, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbx + 4]                // a_2
+  vfmadd231ps ymm5, ymm14, ymm13                         // acc
+  vfmadd231ps ymm6, ymm15, ymm13                         // acc
+  vpslld ymm13, ymm11, 12                                // w_0
+  vpsrad ymm13, ymm13, 28                                // w_0
+  vcvtdq2ps ymm13, ymm13                                 // w_0
+  vmovdqa ymm14, ymm9                                    // zero_0
+  vfmadd231ps ymm14, ymm13, ymm7                         // w_0
+  vpslld ymm13, ymm12, 12                                // w_1
+  vpsrad ymm13, ymm13, 28                                // w_1
+  vcvtdq2ps ymm13, ymm13                                 // w_1
+  vmovdqa ymm15, ymm10                                   // zero_1
+  vfmadd231ps ymm15, ymm13, ymm8                         // w_1
+  vpbroadcastd ymm13, dword ptr [r13 + 8]                // a_0
+  vfmadd231ps ymm1, ymm14, ymm13                         // acc
+  vfmadd231ps ymm2, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbp + 8]                // a_1
+  vfmadd231ps ymm3, ymm14, ymm13                         // acc
+  vfmadd231ps ymm4, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbx + 8]                // a_2
+  vfmadd231ps ymm5, ymm14, ymm13                         // acc
+  vfmadd231ps ymm6, ymm15, ymm13                         // acc
+  vpslld ymm13, ymm11, 4                                 // w_0
+  vpsrad ymm13, ymm13, 28                                // w_0
+  vcvtdq2ps ymm13, ymm13                                 // w_0
+  vmovdqa ymm14, ymm9                                    // zero_0
+  vfmadd231ps ymm14, ymm13, ymm7                         // w_0
+  vpslld ymm13, ymm12, 4                                 // w_1
+  vpsrad ymm13, ymm13, 28                                // w_1
+  vcvtdq2ps ymm13, ymm13                                 // w_1
+  vmovdqa ymm15, ymm10                                   // zero_1
+  vfmadd231ps ymm15, ymm13, ymm8                         // w_1
+  vpbroadcastd ymm13, dword ptr [r13 + 12]               // a_0
+  vfmadd231ps ymm1, ymm14, ymm13                         // acc
+  vfmadd231ps ymm2, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbp + 12]               // a_1
+  vfmadd231ps ymm3, ymm14, ymm13                         // acc
+  vfmadd231ps ymm4, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbx + 12]               // a_2
+  vfmadd231ps ymm5, ymm14, ymm13                         // acc
+  vfmadd231ps ymm6, ymm15, ymm13                         // acc
+  vpslld ymm13, ymm11, 24                                // w_0
+  vpsrad ymm13, ymm13, 28                                // w_0
+  vcvtdq2ps ymm13, ymm13                                 // w_0
+  vmovdqa ymm14, ymm9                                    // zero_0
+  vfmadd231ps ymm14, ymm13, ymm7                         // w_0
+  vpslld ymm13, ymm12, 24                                // w_1
+  vpsrad ymm13, ymm13, 28                                // w_1
+  vcvtdq2ps ymm13, ymm13                                 // w_1
+  vmovdqa ymm15, ymm10                                   // zero_1
+  vfmadd231ps ymm15, ymm13, ymm8                         // w_1
+  vpbroadcastd ymm13, dword ptr [r13 + 64]               // a_0
+  vfmadd231ps ymm1, ymm14, ymm13                         // acc
+  vfmadd231ps ymm2, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbp + 64]               // a_1
+  vfmadd231ps ymm3, ymm14, ymm13                         // acc
+  vfmadd231ps ymm4, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbx + 64]               // a_2
+  vfmadd231ps ymm5, ymm14, ymm13                         // acc
+  vfmadd231ps ymm6, ymm15, ymm13                         // acc
+  vpslld ymm13, ymm11, 16                                // w_0
+  vpsrad ymm13, ymm13, 28                                // w_0
+  vcvtdq2ps ymm13, ymm13                                 // w_0
+  vmovdqa ymm14, ymm9                                    // zero_0
+  vfmadd231ps ymm14, ymm13, ymm7                         // w_0
+  vpslld ymm13, ymm12, 16                                // w_1
+  vpsrad ymm13, ymm13, 28                                // w_1
+  vcvtdq2ps ymm13, ymm13                                 // w_1
+  vmovdqa ymm15, ymm10                                   // zero_1
+  vfmadd231ps ymm15, ymm13, ymm8                         // w_1
+  vpbroadcastd ymm13, dword ptr [r13 + 68]               // a_0
+  vfmadd231ps ymm1, ymm14, ymm13                         // acc
+  vfmadd231ps ymm2, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbp + 68]               // a_1
+  vfmadd231ps ymm3, ymm14, ymm13                         // acc
+  vfmadd231ps ymm4, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbx + 68]               // a_2
+  vfmadd231ps ymm5, ymm14, ymm13                         // acc
+  vfmadd231ps ymm6, ymm15, ymm13                         // acc
   prefetcht1 byte ptr [r10 + 0]                          // ahead
-  vpslld ymm12, ymm11, 8                                 // w_0
-  vpsrad ymm12, ymm12, 28                                // w_0
-  vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vpslld ymm14, ymm13, 8                                 // w_1
-  vpsrad ymm14, ymm14, 28                                // w_1
-  vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [r13 + 72]               // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 72]               // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 72]               // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
+  vpslld ymm13, ymm11, 8                                 // w_0
+  vpsrad ymm13, ymm13, 28                                // w_0
+  vcvtdq2ps ymm13, ymm13                                 // w_0
+  vmovdqa ymm14, ymm9                                    // zero_0
+  vfmadd231ps ymm14, ymm13, ymm7                         // w_0
+  vpslld ymm13, ymm12, 8                                 // w_1
+  vpsrad ymm13, ymm13, 28                                // w_1
+  vcvtdq2ps ymm13, ymm13                                 // w_1
+  vmovdqa ymm15, ymm10                                   // zero_1
+  vfmadd231ps ymm15, ymm13, ymm8                         // w_1
+  vpbroadcastd ymm13, dword ptr [r13 + 72]               // a_0
+  vfmadd231ps ymm1, ymm14, ymm13                         // acc
+  vfmadd231ps ymm2, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbp + 72]               // a_1
+  vfmadd231ps ymm3, ymm14, ymm13                         // acc
+  vfmadd231ps ymm4, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbx + 72]               // a_2
+  vfmadd231ps ymm5, ymm14, ymm13                         // acc
+  vfmadd231ps ymm6, ymm15, ymm13                         // acc
   vpsrad ymm11, ymm11, 28                                // w_0
   vcvtdq2ps ymm11, ymm11                                 // w_0
-  vsubps ymm11, ymm11, ymm9                              // w_0
-  vmulps ymm11, ymm11, ymm7                              // w_0
-  vpsrad ymm12, ymm13, 28                                // w_1
-  vcvtdq2ps ymm12, ymm12                                 // w_1
-  vsubps ymm12, ymm12, ymm10                             // w_1
-  vmulps ymm12, ymm12, ymm8                              // w_1
-  vpbroadcastd ymm13, dword ptr [r13 + 76]               // a_0
-  vfmadd231ps ymm1, ymm11, ymm13                         // acc
-  vfmadd231ps ymm2, ymm12, ymm13                         // acc
-  vpbroadcastd ymm13, dword ptr [rbp + 76]               // a_1
-  vfmadd231ps ymm3, ymm11, ymm13                         // acc
-  vfmadd231ps ymm4, ymm12, ymm13                         // acc
-  vpbroadcastd ymm13, dword ptr [rbx + 76]               // a_2
-  vfmadd231ps ymm5, ymm11, ymm13                         // acc
-  vfmadd231ps ymm6, ymm12, ymm13                         // acc
+  vmovdqa ymm13, ymm9                                    // zero_0
+  vfmadd231ps ymm13, ymm11, ymm7                         // w_0
+  vpsrad ymm11, ymm12, 28                                // w_1
+  vcvtdq2ps ymm11, ymm11                                 // w_1
+  vmovdqa ymm12, ymm10                                   // zero_1
+  vfmadd231ps ymm12, ymm11, ymm8                         // w_1
+  vpbroadcastd ymm11, dword ptr [r13 + 76]               // a_0
+  vfmadd231ps ymm1, ymm13, ymm11                         // acc
+  vfmadd231ps ymm2, ymm12, ymm11                         // acc
+  vpbroadcastd ymm11, dword ptr [rbp + 76]               // a_1
+  vfmadd231ps ymm3, ymm13, ymm11                         // acc
+  vfmadd231ps ymm4, ymm12, ymm11                         // acc
+  vpbroadcastd ymm11, dword ptr [rbx + 76]               // a_2
+  vfmadd231ps ymm5, ymm13, ymm11                         // acc
+  vfmadd231ps ymm6, ymm12, ymm11                         // acc
   vmovdqu ymm11, ymmword ptr [r14 + 64]                  // w_0
   vpxor ymm11, ymm11, ymm0                               // w_0
   vpslld ymm12, ymm11, 28                                // w_0
   vpsrad ymm12, ymm12, 28                                // w_0
   vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vmovdqu ymm13, ymmword ptr [r14 + 96]                  // w_1
-  vpxor ymm13, ymm13, ymm0                               // w_1
-  vpslld ymm14, ymm13, 28                                // w_1
+  vmovdqa ymm13, ymm9                                    // zero_0
+  vfmadd231ps ymm13, ymm12, ymm7                         // w_0
+  vmovdqu ymm12, ymmword ptr [r14 + 96]                  // w_1
+  vpxor ymm12, ymm12, ymm0                               // w_1
+  vpslld ymm14, ymm12, 28                                // w_1
   vpsrad ymm14, ymm14, 28                                // w_1
   vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [r13 + 16]               // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 16]               // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 16]               // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
-  vpslld ymm12, ymm11, 20                                // w_0
-  vpsrad ymm12, ymm12, 28                                // w_0
-  vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vpslld ymm14, ymm13, 20                                // w_1
-  vpsrad ymm14, ymm14, 28                                // w_1
-  vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [r13 + 20]               // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 20]               // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 20]               // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
-  vpslld ymm12, ymm11, 12                                // w_0
-  vpsrad ymm12, ymm12, 28                                // w_0
-  vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vpslld ymm14, ymm13, 12                                // w_1
-  vpsrad ymm14, ymm14, 28                                // w_1
-  vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [r13 + 24]               // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 24]               // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 24]               // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
-  vpslld ymm12, ymm11, 4                                 // w_0
-  vpsrad ymm12, ymm12, 28                                // w_0
-  vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vpslld ymm14, ymm13, 4                                 // w_1
-  vpsrad ymm14, ymm14, 28                                // w_1
-  vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [r13 + 28]               // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 28]               // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 28]               // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
+  vmovdqa ymm15, ymm10                                   // zero_1
+  vfmadd231ps ymm15, ymm14, ymm8                         // w_1
+  vpbroadcastd ymm14, dword ptr [r13 + 16]               // a_0
+  vfmadd231ps ymm1, ymm13, ymm14                         // acc
+  vfmadd231ps ymm2, ymm15, ymm14                         // acc
+  vpbroadcastd ymm14, dword ptr [rbp + 16]               // a_1
+  vfmadd231ps ymm3, ymm13, ymm14                         // acc
+  vfmadd231ps ymm4, ymm15, ymm14                         // acc
+  vpbroadcastd ymm14, dword ptr [rbx + 16]               // a_2
+  vfmadd231ps ymm5, ymm13, ymm14                         // acc
+  vfmadd231ps ymm6, ymm15, ymm14                         // acc
+  vpslld ymm13, ymm11, 20                                // w_0
+  vpsrad ymm13, ymm13, 28                                // w_0
+  vcvtdq2ps ymm13, ymm13                                 // w_0
+  vmovdqa ymm14, ymm9                                    // zero_0
+  vfmadd231ps ymm14, ymm13, ymm7                         // w_0
+  vpslld ymm13, ymm12, 20                                // w_1
+  vpsrad ymm13, ymm13, 28                                // w_1
+  vcvtdq2ps ymm13, ymm13                                 // w_1
+  vmovdqa ymm15, ymm10                                   // zero_1
+  vfmadd231ps ymm15, ymm13, ymm8                         // w_1
+  vpbroadcastd ymm13, dword ptr [r13 + 20]               // a_0
+  vfmadd231ps ymm1, ymm14, ymm13                         // acc
+  vfmadd231ps ymm2, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbp + 20]               // a_1
+  vfmadd231ps ymm3, ymm14, ymm13                         // acc
+  vfmadd231ps ymm4, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbx + 20]               // a_2
+  vfmadd231ps ymm5, ymm14, ymm13                         // acc
+  vfmadd231ps ymm6, ymm15, ymm13                         // acc
+  vpslld ymm13, ymm11, 12                                // w_0
+  vpsrad ymm13, ymm13, 28                                // w_0
+  vcvtdq2ps ymm13, ymm13                                 // w_0
+  vmovdqa ymm14, ymm9                                    // zero_0
+  vfmadd231ps ymm14, ymm13, ymm7                         // w_0
+  vpslld ymm13, ymm12, 12                                // w_1
+  vpsrad ymm13, ymm13, 28                                // w_1
+  vcvtdq2ps ymm13, ymm13                                 // w_1
+  vmovdqa ymm15, ymm10                                   // zero_1
+  vfmadd231ps ymm15, ymm13, ymm8                         // w_1
+  vpbroadcastd ymm13, dword ptr [r13 + 24]               // a_0
+  vfmadd231ps ymm1, ymm14, ymm13                         // acc
+  vfmadd231ps ymm2, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbp + 24]               // a_1
+  vfmadd231ps ymm3, ymm14, ymm13                         // acc
+  vfmadd231ps ymm4, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbx + 24]               // a_2
+  vfmadd231ps ymm5, ymm14, ymm13                         // acc
+  vfmadd231ps ymm6, ymm15, ymm13                         // acc
+  vpslld ymm13, ymm11, 4                                 // w_0
+  vpsrad ymm13, ymm13, 28                                // w_0
+  vcvtdq2ps ymm13, ymm13                                 // w_0
+  vmovdqa ymm14, ymm9                                    // zero_0
+  vfmadd231ps ymm14, ymm13, ymm7                         // w_0
+  vpslld ymm13, ymm12, 4                                 // w_1
+  vpsrad ymm13, ymm13, 28                                // w_1
+  vcvtdq2ps ymm13, ymm13                                 // w_1
+  vmovdqa ymm15, ymm10                                   // zero_1
+  vfmadd231ps ymm15, ymm13, ymm8                         // w_1
+  vpbroadcastd ymm13, dword ptr [r13 + 28]               // a_0
+  vfmadd231ps ymm1, ymm14, ymm13                         // acc
+  vfmadd231ps ymm2, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbp + 28]               // a_1
+  vfmadd231ps ymm3, ymm14, ymm13                         // acc
+  vfmadd231ps ymm4, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbx + 28]               // a_2
+  vfmadd231ps ymm5, ymm14, ymm13                         // acc
+  vfmadd231ps ymm6, ymm15, ymm13                         // acc
   prefetcht1 byte ptr [r10 + 64]                         // ahead
-  vpslld ymm12, ymm11, 24                                // w_0
-  vpsrad ymm12, ymm12, 28                                // w_0
-  vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vpslld ymm14, ymm13, 24                                // w_1
-  vpsrad ymm14, ymm14, 28                                // w_1
-  vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [r13 + 80]               // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 80]               // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 80]               // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
-  vpslld ymm12, ymm11, 16                                // w_0
-  vpsrad ymm12, ymm12, 28                                // w_0
-  vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vpslld ymm14, ymm13, 16                                // w_1
-  vpsrad ymm14, ymm14, 28                                // w_1
-  vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [r13 + 84]               // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 84]               // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 84]               // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
-  vpslld ymm12, ymm11, 8                                 // w_0
-  vpsrad ymm12, ymm12, 28                                // w_0
-  vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vpslld ymm14, ymm13, 8                                 // w_1
-  vpsrad ymm14, ymm14, 28                                // w_1
-  vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [r13 + 88]               // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 88]               // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 88]               // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
+  vpslld ymm13, ymm11, 24                                // w_0
+  vpsrad ymm13, ymm13, 28                                // w_0
+  vcvtdq2ps ymm13, ymm13                                 // w_0
+  vmovdqa ymm14, ymm9                                    // zero_0
+  vfmadd231ps ymm14, ymm13, ymm7                         // w_0
+  vpslld ymm13, ymm12, 24                                // w_1
+  vpsrad ymm13, ymm13, 28                                // w_1
+  vcvtdq2ps ymm13, ymm13                                 // w_1
+  vmovdqa ymm15, ymm10                                   // zero_1
+  vfmadd231ps ymm15, ymm13, ymm8                         // w_1
+  vpbroadcastd ymm13, dword ptr [r13 + 80]               // a_0
+  vfmadd231ps ymm1, ymm14, ymm13                         // acc
+  vfmadd231ps ymm2, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbp + 80]               // a_1
+  vfmadd231ps ymm3, ymm14, ymm13                         // acc
+  vfmadd231ps ymm4, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbx + 80]               // a_2
+  vfmadd231ps ymm5, ymm14, ymm13                         // acc
+  vfmadd231ps ymm6, ymm15, ymm13                         // acc
+  vpslld ymm13, ymm11, 16                                // w_0
+  vpsrad ymm13, ymm13, 28                                // w_0
+  vcvtdq2ps ymm13, ymm13                                 // w_0
+  vmovdqa ymm14, ymm9                                    // zero_0
+  vfmadd231ps ymm14, ymm13, ymm7                         // w_0
+  vpslld ymm13, ymm12, 16                                // w_1
+  vpsrad ymm13, ymm13, 28                                // w_1
+  vcvtdq2ps ymm13, ymm13                                 // w_1
+  vmovdqa ymm15, ymm10                                   // zero_1
+  vfmadd231ps ymm15, ymm13, ymm8                         // w_1
+  vpbroadcastd ymm13, dword ptr [r13 + 84]               // a_0
+  vfmadd231ps ymm1, ymm14, ymm13                         // acc
+  vfmadd231ps ymm2, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbp + 84]               // a_1
+  vfmadd231ps ymm3, ymm14, ymm13                         // acc
+  vfmadd231ps ymm4, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbx + 84]               // a_2
+  vfmadd231ps ymm5, ymm14, ymm13                         // acc
+  vfmadd231ps ymm6, ymm15, ymm13                         // acc
+  vpslld ymm13, ymm11, 8                                 // w_0
+  vpsrad ymm13, ymm13, 28                                // w_0
+  vcvtdq2ps ymm13, ymm13                                 // w_0
+  vmovdqa ymm14, ymm9                                    // zero_0
+  vfmadd231ps ymm14, ymm13, ymm7                         // w_0
+  vpslld ymm13, ymm12, 8                                 // w_1
+  vpsrad ymm13, ymm13, 28                                // w_1
+  vcvtdq2ps ymm13, ymm13                                 // w_1
+  vmovdqa ymm15, ymm10                                   // zero_1
+  vfmadd231ps ymm15, ymm13, ymm8                         // w_1
+  vpbroadcastd ymm13, dword ptr [r13 + 88]               // a_0
+  vfmadd231ps ymm1, ymm14, ymm13                         // acc
+  vfmadd231ps ymm2, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbp + 88]               // a_1
+  vfmadd231ps ymm3, ymm14, ymm13                         // acc
+  vfmadd231ps ymm4, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbx + 88]               // a_2
+  vfmadd231ps ymm5, ymm14, ymm13                         // acc
+  vfmadd231ps ymm6, ymm15, ymm13                         // acc
   vpsrad ymm11, ymm11, 28                                // w_0
   vcvtdq2ps ymm11, ymm11                                 // w_0
-  vsubps ymm11, ymm11, ymm9                              // w_0
-  vmulps ymm11, ymm11, ymm7                              // w_0
-  vpsrad ymm12, ymm13, 28                                // w_1
-  vcvtdq2ps ymm12, ymm12                                 // w_1
-  vsubps ymm12, ymm12, ymm10                             // w_1
-  vmulps ymm12, ymm12, ymm8                              // w_1
-  vpbroadcastd ymm13, dword ptr [r13 + 92]               // a_0
-  vfmadd231ps ymm1, ymm11, ymm13                         // acc
-  vfmadd231ps ymm2, ymm12, ymm13                         // acc
-  vpbroadcastd ymm13, dword ptr [rbp + 92]               // a_1
-  vfmadd231ps ymm3, ymm11, ymm13                         // acc
-  vfmadd231ps ymm4, ymm12, ymm13                         // acc
-  vpbroadcastd ymm13, dword ptr [rbx + 92]               // a_2
-  vfmadd231ps ymm5, ymm11, ymm13                         // acc
-  vfmadd231ps ymm6, ymm12, ymm13                         // acc
+  vmovdqa ymm13, ymm9                                    // zero_0
+  vfmadd231ps ymm13, ymm11, ymm7                         // w_0
+  vpsrad ymm11, ymm12, 28                                // w_1
+  vcvtdq2ps ymm11, ymm11                                 // w_1
+  vmovdqa ymm12, ymm10                                   // zero_1
+  vfmadd231ps ymm12, ymm11, ymm8                         // w_1
+  vpbroadcastd ymm11, dword ptr [r13 + 92]               // a_0
+  vfmadd231ps ymm1, ymm13, ymm11                         // acc
+  vfmadd231ps ymm2, ymm12, ymm11                         // acc
+  vpbroadcastd ymm11, dword ptr [rbp + 92]               // a_1
+  vfmadd231ps ymm3, ymm13, ymm11                         // acc
+  vfmadd231ps ymm4, ymm12, ymm11                         // acc
+  vpbroadcastd ymm11, dword ptr [rbx + 92]               // a_2
+  vfmadd231ps ymm5, ymm13, ymm11                         // acc
+  vfmadd231ps ymm6, ymm12, ymm11                         // acc
   vmovdqu ymm11, ymmword ptr [r14 + 128]                 // w_0
   vpxor ymm11, ymm11, ymm0                               // w_0
   vpslld ymm12, ymm11, 28                                // w_0
   vpsrad ymm12, ymm12, 28                                // w_0
   vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vmovdqu ymm13, ymmword ptr [r14 + 160]                 // w_1
-  vpxor ymm13, ymm13, ymm0                               // w_1
-  vpslld ymm14, ymm13, 28                                // w_1
+  vmovdqa ymm13, ymm9                                    // zero_0
+  vfmadd231ps ymm13, ymm12, ymm7                         // w_0
+  vmovdqu ymm12, ymmword ptr [r14 + 160]                 // w_1
+  vpxor ymm12, ymm12, ymm0                               // w_1
+  vpslld ymm14, ymm12, 28                                // w_1
   vpsrad ymm14, ymm14, 28                                // w_1
   vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [r13 + 32]               // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 32]               // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 32]               // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
-  vpslld ymm12, ymm11, 20                                // w_0
-  vpsrad ymm12, ymm12, 28                                // w_0
-  vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vpslld ymm14, ymm13, 20                                // w_1
-  vpsrad ymm14, ymm14, 28                                // w_1
-  vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [r13 + 36]               // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 36]               // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 36]               // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
-  vpslld ymm12, ymm11, 12                                // w_0
-  vpsrad ymm12, ymm12, 28                                // w_0
-  vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vpslld ymm14, ymm13, 12                                // w_1
-  vpsrad ymm14, ymm14, 28                                // w_1
-  vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [r13 + 40]               // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 40]               // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 40]               // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
+  vmovdqa ymm15, ymm10                                   // zero_1
+  vfmadd231ps ymm15, ymm14, ymm8                         // w_1
+  vpbroadcastd ymm14, dword ptr [r13 + 32]               // a_0
+  vfmadd231ps ymm1, ymm13, ymm14                         // acc
+  vfmadd231ps ymm2, ymm15, ymm14                         // acc
+  vpbroadcastd ymm14, dword ptr [rbp + 32]               // a_1
+  vfmadd231ps ymm3, ymm13, ymm14                         // acc
+  vfmadd231ps ymm4, ymm15, ymm14                         // acc
+  vpbroadcastd ymm14, dword ptr [rbx + 32]               // a_2
+  vfmadd231ps ymm5, ymm13, ymm14                         // acc
+  vfmadd231ps ymm6, ymm15, ymm14                         // acc
+  vpslld ymm13, ymm11, 20                                // w_0
+  vpsrad ymm13, ymm13, 28                                // w_0
+  vcvtdq2ps ymm13, ymm13                                 // w_0
+  vmovdqa ymm14, ymm9                                    // zero_0
+  vfmadd231ps ymm14, ymm13, ymm7                         // w_0
+  vpslld ymm13, ymm12, 20                                // w_1
+  vpsrad ymm13, ymm13, 28                                // w_1
+  vcvtdq2ps ymm13, ymm13                                 // w_1
+  vmovdqa ymm15, ymm10                                   // zero_1
+  vfmadd231ps ymm15, ymm13, ymm8                         // w_1
+  vpbroadcastd ymm13, dword ptr [r13 + 36]               // a_0
+  vfmadd231ps ymm1, ymm14, ymm13                         // acc
+  vfmadd231ps ymm2, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbp + 36]               // a_1
+  vfmadd231ps ymm3, ymm14, ymm13                         // acc
+  vfmadd231ps ymm4, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbx + 36]               // a_2
+  vfmadd231ps ymm5, ymm14, ymm13                         // acc
+  vfmadd231ps ymm6, ymm15, ymm13                         // acc
+  vpslld ymm13, ymm11, 12                                // w_0
+  vpsrad ymm13, ymm13, 28                                // w_0
+  vcvtdq2ps ymm13, ymm13                                 // w_0
+  vmovdqa ymm14, ymm9                                    // zero_0
+  vfmadd231ps ymm14, ymm13, ymm7                         // w_0
+  vpslld ymm13, ymm12, 12                                // w_1
+  vpsrad ymm13, ymm13, 28                                // w_1
+  vcvtdq2ps ymm13, ymm13                                 // w_1
+  vmovdqa ymm15, ymm10                                   // zero_1
+  vfmadd231ps ymm15, ymm13, ymm8                         // w_1
+  vpbroadcastd ymm13, dword ptr [r13 + 40]               // a_0
+  vfmadd231ps ymm1, ymm14, ymm13                         // acc
+  vfmadd231ps ymm2, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbp + 40]               // a_1
+  vfmadd231ps ymm3, ymm14, ymm13                         // acc
+  vfmadd231ps ymm4, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbx + 40]               // a_2
+  vfmadd231ps ymm5, ymm14, ymm13                         // acc
+  vfmadd231ps ymm6, ymm15, ymm13                         // acc
   prefetcht1 byte ptr [r10 + 128]                        // ahead
-  vpslld ymm12, ymm11, 4                                 // w_0
-  vpsrad ymm12, ymm12, 28                                // w_0
-  vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vpslld ymm14, ymm13, 4                                 // w_1
-  vpsrad ymm14, ymm14, 28                                // w_1
-  vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [r13 + 44]               // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 44]               // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 44]               // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
-  vpslld ymm12, ymm11, 24                                // w_0
-  vpsrad ymm12, ymm12, 28                                // w_0
-  vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vpslld ymm14, ymm13, 24                                // w_1
-  vpsrad ymm14, ymm14, 28                                // w_1
-  vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [r13 + 96]               // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 96]               // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 96]               // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
-  vpslld ymm12, ymm11, 16                                // w_0
-  vpsrad ymm12, ymm12, 28                                // w_0
-  vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vpslld ymm14, ymm13, 16                                // w_1
-  vpsrad ymm14, ymm14, 28                                // w_1
-  vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [r13 + 100]              // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 100]              // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 100]              // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
-  vpslld ymm12, ymm11, 8                                 // w_0
-  vpsrad ymm12, ymm12, 28                                // w_0
-  vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vpslld ymm14, ymm13, 8                                 // w_1
-  vpsrad ymm14, ymm14, 28                                // w_1
-  vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [r13 + 104]              // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 104]              // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 104]              // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
+  vpslld ymm13, ymm11, 4                                 // w_0
+  vpsrad ymm13, ymm13, 28                                // w_0
+  vcvtdq2ps ymm13, ymm13                                 // w_0
+  vmovdqa ymm14, ymm9                                    // zero_0
+  vfmadd231ps ymm14, ymm13, ymm7                         // w_0
+  vpslld ymm13, ymm12, 4                                 // w_1
+  vpsrad ymm13, ymm13, 28                                // w_1
+  vcvtdq2ps ymm13, ymm13                                 // w_1
+  vmovdqa ymm15, ymm10                                   // zero_1
+  vfmadd231ps ymm15, ymm13, ymm8                         // w_1
+  vpbroadcastd ymm13, dword ptr [r13 + 44]               // a_0
+  vfmadd231ps ymm1, ymm14, ymm13                         // acc
+  vfmadd231ps ymm2, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbp + 44]               // a_1
+  vfmadd231ps ymm3, ymm14, ymm13                         // acc
+  vfmadd231ps ymm4, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbx + 44]               // a_2
+  vfmadd231ps ymm5, ymm14, ymm13                         // acc
+  vfmadd231ps ymm6, ymm15, ymm13                         // acc
+  vpslld ymm13, ymm11, 24                                // w_0
+  vpsrad ymm13, ymm13, 28                                // w_0
+  vcvtdq2ps ymm13, ymm13                                 // w_0
+  vmovdqa ymm14, ymm9                                    // zero_0
+  vfmadd231ps ymm14, ymm13, ymm7                         // w_0
+  vpslld ymm13, ymm12, 24                                // w_1
+  vpsrad ymm13, ymm13, 28                                // w_1
+  vcvtdq2ps ymm13, ymm13                                 // w_1
+  vmovdqa ymm15, ymm10                                   // zero_1
+  vfmadd231ps ymm15, ymm13, ymm8                         // w_1
+  vpbroadcastd ymm13, dword ptr [r13 + 96]               // a_0
+  vfmadd231ps ymm1, ymm14, ymm13                         // acc
+  vfmadd231ps ymm2, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbp + 96]               // a_1
+  vfmadd231ps ymm3, ymm14, ymm13                         // acc
+  vfmadd231ps ymm4, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbx + 96]               // a_2
+  vfmadd231ps ymm5, ymm14, ymm13                         // acc
+  vfmadd231ps ymm6, ymm15, ymm13                         // acc
+  vpslld ymm13, ymm11, 16                                // w_0
+  vpsrad ymm13, ymm13, 28                                // w_0
+  vcvtdq2ps ymm13, ymm13                                 // w_0
+  vmovdqa ymm14, ymm9                                    // zero_0
+  vfmadd231ps ymm14, ymm13, ymm7                         // w_0
+  vpslld ymm13, ymm12, 16                                // w_1
+  vpsrad ymm13, ymm13, 28                                // w_1
+  vcvtdq2ps ymm13, ymm13                                 // w_1
+  vmovdqa ymm15, ymm10                                   // zero_1
+  vfmadd231ps ymm15, ymm13, ymm8                         // w_1
+  vpbroadcastd ymm13, dword ptr [r13 + 100]              // a_0
+  vfmadd231ps ymm1, ymm14, ymm13                         // acc
+  vfmadd231ps ymm2, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbp + 100]              // a_1
+  vfmadd231ps ymm3, ymm14, ymm13                         // acc
+  vfmadd231ps ymm4, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbx + 100]              // a_2
+  vfmadd231ps ymm5, ymm14, ymm13                         // acc
+  vfmadd231ps ymm6, ymm15, ymm13                         // acc
+  vpslld ymm13, ymm11, 8                                 // w_0
+  vpsrad ymm13, ymm13, 28                                // w_0
+  vcvtdq2ps ymm13, ymm13                                 // w_0
+  vmovdqa ymm14, ymm9                                    // zero_0
+  vfmadd231ps ymm14, ymm13, ymm7                         // w_0
+  vpslld ymm13, ymm12, 8                                 // w_1
+  vpsrad ymm13, ymm13, 28                                // w_1
+  vcvtdq2ps ymm13, ymm13                                 // w_1
+  vmovdqa ymm15, ymm10                                   // zero_1
+  vfmadd231ps ymm15, ymm13, ymm8                         // w_1
+  vpbroadcastd ymm13, dword ptr [r13 + 104]              // a_0
+  vfmadd231ps ymm1, ymm14, ymm13                         // acc
+  vfmadd231ps ymm2, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbp + 104]              // a_1
+  vfmadd231ps ymm3, ymm14, ymm13                         // acc
+  vfmadd231ps ymm4, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbx + 104]              // a_2
+  vfmadd231ps ymm5, ymm14, ymm13                         // acc
+  vfmadd231ps ymm6, ymm15, ymm13                         // acc
   vpsrad ymm11, ymm11, 28                                // w_0
   vcvtdq2ps ymm11, ymm11                                 // w_0
-  vsubps ymm11, ymm11, ymm9                              // w_0
-  vmulps ymm11, ymm11, ymm7                              // w_0
-  vpsrad ymm12, ymm13, 28                                // w_1
-  vcvtdq2ps ymm12, ymm12                                 // w_1
-  vsubps ymm12, ymm12, ymm10                             // w_1
-  vmulps ymm12, ymm12, ymm8                              // w_1
-  vpbroadcastd ymm13, dword ptr [r13 + 108]              // a_0
-  vfmadd231ps ymm1, ymm11, ymm13                         // acc
-  vfmadd231ps ymm2, ymm12, ymm13                         // acc
-  vpbroadcastd ymm13, dword ptr [rbp + 108]              // a_1
-  vfmadd231ps ymm3, ymm11, ymm13                         // acc
-  vfmadd231ps ymm4, ymm12, ymm13                         // acc
-  vpbroadcastd ymm13, dword ptr [rbx + 108]              // a_2
-  vfmadd231ps ymm5, ymm11, ymm13                         // acc
-  vfmadd231ps ymm6, ymm12, ymm13                         // acc
+  vmovdqa ymm13, ymm9                                    // zero_0
+  vfmadd231ps ymm13, ymm11, ymm7                         // w_0
+  vpsrad ymm11, ymm12, 28                                // w_1
+  vcvtdq2ps ymm11, ymm11                                 // w_1
+  vmovdqa ymm12, ymm10                                   // zero_1
+  vfmadd231ps ymm12, ymm11, ymm8                         // w_1
+  vpbroadcastd ymm11, dword ptr [r13 + 108]              // a_0
+  vfmadd231ps ymm1, ymm13, ymm11                         // acc
+  vfmadd231ps ymm2, ymm12, ymm11                         // acc
+  vpbroadcastd ymm11, dword ptr [rbp + 108]              // a_1
+  vfmadd231ps ymm3, ymm13, ymm11                         // acc
+  vfmadd231ps ymm4, ymm12, ymm11                         // acc
+  vpbroadcastd ymm11, dword ptr [rbx + 108]              // a_2
+  vfmadd231ps ymm5, ymm13, ymm11                         // acc
+  vfmadd231ps ymm6, ymm12, ymm11                         // acc
   vmovdqu ymm11, ymmword ptr [r14 + 192]                 // w_0
   vpxor ymm11, ymm11, ymm0                               // w_0
   vpslld ymm12, ymm11, 28                                // w_0
   vpsrad ymm12, ymm12, 28                                // w_0
   vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vmovdqu ymm13, ymmword ptr [r14 + 224]                 // w_1
-  vpxor ymm13, ymm13, ymm0                               // w_1
-  vpslld ymm14, ymm13, 28                                // w_1
+  vmovdqa ymm13, ymm9                                    // zero_0
+  vfmadd231ps ymm13, ymm12, ymm7                         // w_0
+  vmovdqu ymm12, ymmword ptr [r14 + 224]                 // w_1
+  vpxor ymm12, ymm12, ymm0                               // w_1
+  vpslld ymm14, ymm12, 28                                // w_1
   vpsrad ymm14, ymm14, 28                                // w_1
   vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [r13 + 48]               // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 48]               // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 48]               // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
+  vmovdqa ymm15, ymm10                                   // zero_1
+  vfmadd231ps ymm15, ymm14, ymm8                         // w_1
+  vpbroadcastd ymm14, dword ptr [r13 + 48]               // a_0
+  vfmadd231ps ymm1, ymm13, ymm14                         // acc
+  vfmadd231ps ymm2, ymm15, ymm14                         // acc
+  vpbroadcastd ymm14, dword ptr [rbp + 48]               // a_1
+  vfmadd231ps ymm3, ymm13, ymm14                         // acc
+  vfmadd231ps ymm4, ymm15, ymm14                         // acc
+  vpbroadcastd ymm14, dword ptr [rbx + 48]               // a_2
+  vfmadd231ps ymm5, ymm13, ymm14                         // acc
+  vfmadd231ps ymm6, ymm15, ymm14                         // acc
   prefetcht1 byte ptr [r10 + 192]                        // ahead
-  vpslld ymm12, ymm11, 20                                // w_0
-  vpsrad ymm12, ymm12, 28                                // w_0
-  vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vpslld ymm14, ymm13, 20                                // w_1
-  vpsrad ymm14, ymm14, 28                                // w_1
-  vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [r13 + 52]               // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 52]               // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 52]               // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
-  vpslld ymm12, ymm11, 12                                // w_0
-  vpsrad ymm12, ymm12, 28                                // w_0
-  vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vpslld ymm14, ymm13, 12                                // w_1
-  vpsrad ymm14, ymm14, 28                                // w_1
-  vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [r13 + 56]               // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 56]               // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 56]               // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
-  vpslld ymm12, ymm11, 4                                 // w_0
-  vpsrad ymm12, ymm12, 28                                // w_0
-  vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vpslld ymm14, ymm13, 4                                 // w_1
-  vpsrad ymm14, ymm14, 28                                // w_1
-  vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [r13 + 60]               // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 60]               // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 60]               // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
-  vpslld ymm12, ymm11, 24                                // w_0
-  vpsrad ymm12, ymm12, 28                                // w_0
-  vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vpslld ymm14, ymm13, 24                                // w_1
-  vpsrad ymm14, ymm14, 28                                // w_1
-  vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [r13 + 112]              // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 112]              // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 112]              // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
-  vpslld ymm12, ymm11, 16                                // w_0
-  vpsrad ymm12, ymm12, 28                                // w_0
-  vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vpslld ymm14, ymm13, 16                                // w_1
-  vpsrad ymm14, ymm14, 28                                // w_1
-  vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [r13 + 116]              // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 116]              // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 116]              // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
-  vpslld ymm12, ymm11, 8                                 // w_0
-  vpsrad ymm12, ymm12, 28                                // w_0
-  vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vpslld ymm14, ymm13, 8                                 // w_1
-  vpsrad ymm14, ymm14, 28                                // w_1
-  vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [r13 + 120]              // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 120]              // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 120]              // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
+  vpslld ymm13, ymm11, 20                                // w_0
+  vpsrad ymm13, ymm13, 28                                // w_0
+  vcvtdq2ps ymm13, ymm13                                 // w_0
+  vmovdqa ymm14, ymm9                                    // zero_0
+  vfmadd231ps ymm14, ymm13, ymm7                         // w_0
+  vpslld ymm13, ymm12, 20                                // w_1
+  vpsrad ymm13, ymm13, 28                                // w_1
+  vcvtdq2ps ymm13, ymm13                                 // w_1
+  vmovdqa ymm15, ymm10                                   // zero_1
+  vfmadd231ps ymm15, ymm13, ymm8                         // w_1
+  vpbroadcastd ymm13, dword ptr [r13 + 52]               // a_0
+  vfmadd231ps ymm1, ymm14, ymm13                         // acc
+  vfmadd231ps ymm2, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbp + 52]               // a_1
+  vfmadd231ps ymm3, ymm14, ymm13                         // acc
+  vfmadd231ps ymm4, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbx + 52]               // a_2
+  vfmadd231ps ymm5, ymm14, ymm13                         // acc
+  vfmadd231ps ymm6, ymm15, ymm13                         // acc
+  vpslld ymm13, ymm11, 12                                // w_0
+  vpsrad ymm13, ymm13, 28                                // w_0
+  vcvtdq2ps ymm13, ymm13                                 // w_0
+  vmovdqa ymm14, ymm9                                    // zero_0
+  vfmadd231ps ymm14, ymm13, ymm7                         // w_0
+  vpslld ymm13, ymm12, 12                                // w_1
+  vpsrad ymm13, ymm13, 28                                // w_1
+  vcvtdq2ps ymm13, ymm13                                 // w_1
+  vmovdqa ymm15, ymm10                                   // zero_1
+  vfmadd231ps ymm15, ymm13, ymm8                         // w_1
+  vpbroadcastd ymm13, dword ptr [r13 + 56]               // a_0
+  vfmadd231ps ymm1, ymm14, ymm13                         // acc
+  vfmadd231ps ymm2, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbp + 56]               // a_1
+  vfmadd231ps ymm3, ymm14, ymm13                         // acc
+  vfmadd231ps ymm4, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbx + 56]               // a_2
+  vfmadd231ps ymm5, ymm14, ymm13                         // acc
+  vfmadd231ps ymm6, ymm15, ymm13                         // acc
+  vpslld ymm13, ymm11, 4                                 // w_0
+  vpsrad ymm13, ymm13, 28                                // w_0
+  vcvtdq2ps ymm13, ymm13                                 // w_0
+  vmovdqa ymm14, ymm9                                    // zero_0
+  vfmadd231ps ymm14, ymm13, ymm7                         // w_0
+  vpslld ymm13, ymm12, 4                                 // w_1
+  vpsrad ymm13, ymm13, 28                                // w_1
+  vcvtdq2ps ymm13, ymm13                                 // w_1
+  vmovdqa ymm15, ymm10                                   // zero_1
+  vfmadd231ps ymm15, ymm13, ymm8                         // w_1
+  vpbroadcastd ymm13, dword ptr [r13 + 60]               // a_0
+  vfmadd231ps ymm1, ymm14, ymm13                         // acc
+  vfmadd231ps ymm2, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbp + 60]               // a_1
+  vfmadd231ps ymm3, ymm14, ymm13                         // acc
+  vfmadd231ps ymm4, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbx + 60]               // a_2
+  vfmadd231ps ymm5, ymm14, ymm13                         // acc
+  vfmadd231ps ymm6, ymm15, ymm13                         // acc
+  vpslld ymm13, ymm11, 24                                // w_0
+  vpsrad ymm13, ymm13, 28                                // w_0
+  vcvtdq2ps ymm13, ymm13                                 // w_0
+  vmovdqa ymm14, ymm9                                    // zero_0
+  vfmadd231ps ymm14, ymm13, ymm7                         // w_0
+  vpslld ymm13, ymm12, 24                                // w_1
+  vpsrad ymm13, ymm13, 28                                // w_1
+  vcvtdq2ps ymm13, ymm13                                 // w_1
+  vmovdqa ymm15, ymm10                                   // zero_1
+  vfmadd231ps ymm15, ymm13, ymm8                         // w_1
+  vpbroadcastd ymm13, dword ptr [r13 + 112]              // a_0
+  vfmadd231ps ymm1, ymm14, ymm13                         // acc
+  vfmadd231ps ymm2, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbp + 112]              // a_1
+  vfmadd231ps ymm3, ymm14, ymm13                         // acc
+  vfmadd231ps ymm4, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbx + 112]              // a_2
+  vfmadd231ps ymm5, ymm14, ymm13                         // acc
+  vfmadd231ps ymm6, ymm15, ymm13                         // acc
+  vpslld ymm13, ymm11, 16                                // w_0
+  vpsrad ymm13, ymm13, 28                                // w_0
+  vcvtdq2ps ymm13, ymm13                                 // w_0
+  vmovdqa ymm14, ymm9                                    // zero_0
+  vfmadd231ps ymm14, ymm13, ymm7                         // w_0
+  vpslld ymm13, ymm12, 16                                // w_1
+  vpsrad ymm13, ymm13, 28                                // w_1
+  vcvtdq2ps ymm13, ymm13                                 // w_1
+  vmovdqa ymm15, ymm10                                   // zero_1
+  vfmadd231ps ymm15, ymm13, ymm8                         // w_1
+  vpbroadcastd ymm13, dword ptr [r13 + 116]              // a_0
+  vfmadd231ps ymm1, ymm14, ymm13                         // acc
+  vfmadd231ps ymm2, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbp + 116]              // a_1
+  vfmadd231ps ymm3, ymm14, ymm13                         // acc
+  vfmadd231ps ymm4, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbx + 116]              // a_2
+  vfmadd231ps ymm5, ymm14, ymm13                         // acc
+  vfmadd231ps ymm6, ymm15, ymm13                         // acc
+  vpslld ymm13, ymm11, 8                                 // w_0
+  vpsrad ymm13, ymm13, 28                                // w_0
+  vcvtdq2ps ymm13, ymm13                                 // w_0
+  vmovdqa ymm14, ymm9                                    // zero_0
+  vfmadd231ps ymm14, ymm13, ymm7                         // w_0
+  vpslld ymm13, ymm12, 8                                 // w_1
+  vpsrad ymm13, ymm13, 28                                // w_1
+  vcvtdq2ps ymm13, ymm13                                 // w_1
+  vmovdqa ymm15, ymm10                                   // zero_1
+  vfmadd231ps ymm15, ymm13, ymm8                         // w_1
+  vpbroadcastd ymm13, dword ptr [r13 + 120]              // a_0
+  vfmadd231ps ymm1, ymm14, ymm13                         // acc
+  vfmadd231ps ymm2, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbp + 120]              // a_1
+  vfmadd231ps ymm3, ymm14, ymm13                         // acc
+  vfmadd231ps ymm4, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbx + 120]              // a_2
+  vfmadd231ps ymm5, ymm14, ymm13                         // acc
+  vfmadd231ps ymm6, ymm15, ymm13                         // acc
   prefetcht1 byte ptr [r10 + 256]                        // ahead
   vpsrad ymm11, ymm11, 28                                // w_0
   vcvtdq2ps ymm11, ymm11                                 // w_0
-  vsubps ymm9, ymm11, ymm9                               // w_0
-  vmulps ymm7, ymm9, ymm7                                // w_0
-  vpsrad ymm9, ymm13, 28                                 // w_1
-  vcvtdq2ps ymm9, ymm9                                   // w_1
-  vsubps ymm9, ymm9, ymm10                               // w_1
-  vmulps ymm8, ymm9, ymm8                                // w_1
-  vpbroadcastd ymm9, dword ptr [r13 + 124]               // a_0
-  vfmadd231ps ymm1, ymm7, ymm9                           // acc
-  vfmadd231ps ymm2, ymm8, ymm9                           // acc
-  vpbroadcastd ymm9, dword ptr [rbp + 124]               // a_1
-  vfmadd231ps ymm3, ymm7, ymm9                           // acc
-  vfmadd231ps ymm4, ymm8, ymm9                           // acc
-  vpbroadcastd ymm9, dword ptr [rbx + 124]               // a_2
-  vfmadd231ps ymm5, ymm7, ymm9                           // acc
-  vfmadd231ps ymm6, ymm8, ymm9                           // acc
+  vfmadd231ps ymm9, ymm11, ymm7                          // w_0
+  vpsrad ymm7, ymm12, 28                                 // w_1
+  vcvtdq2ps ymm7, ymm7                                   // w_1
+  vfmadd231ps ymm10, ymm7, ymm8                          // w_1
+  vpbroadcastd ymm7, dword ptr [r13 + 124]               // a_0
+  vfmadd231ps ymm1, ymm9, ymm7                           // acc
+  vfmadd231ps ymm2, ymm10, ymm7                          // acc
+  vpbroadcastd ymm7, dword ptr [rbp + 124]               // a_1
+  vfmadd231ps ymm3, ymm9, ymm7                           // acc
+  vfmadd231ps ymm4, ymm10, ymm7                          // acc
+  vpbroadcastd ymm7, dword ptr [rbx + 124]               // a_2
+  vfmadd231ps ymm5, ymm9, ymm7                           // acc
+  vfmadd231ps ymm6, ymm10, ymm7                          // acc
   lea r13, [r13 + 128]
   lea rbp, [rbp + 128]
   lea rbx, [rbx + 128]

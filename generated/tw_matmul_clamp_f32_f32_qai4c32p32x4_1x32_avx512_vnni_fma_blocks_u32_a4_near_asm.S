@@ -17,8 +17,8 @@
 //  r10 m_left  r11 dst_tile  rbx k  rbp blocks  r12 rhs_panel  r13 k_left  r14 rhs_prefetch
 //  r15 ahead  zmm0 worth  zmm1 acc0_0_0 ...  zmm2 acc0_0_1 ...  zmm3 acc1_0_0 ...
 //  zmm4 acc1_0_1 ...  zmm5 acc2_0_0 ...  zmm6 acc2_0_1 ...  zmm7 acc3_0_0 ...  zmm8 acc3_0_1 ...
-//  zmm9 scale_0  zmm10 scale_1  zmm11 zero_0  zmm12 zero_1  zmm13 w_0  zmm14 w_0 ...  zmm15 w_1 ...
-//  zmm16 w_1  zmm17 a_0
+//  zmm9 scale_0  zmm10 scale_1  zmm11 zero_0  zmm12 zero_1  zmm13 w_0 ...  zmm14 w_0 ...
+//  zmm15 w_0 ...  zmm16 w_1 ...  zmm17 w_1 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -166,6 +166,11 @@ L(block):
   vcvtph2ps zmm10, ymmword ptr [r13 + 32]                // scale_1
   vcvtph2ps zmm11, ymmword ptr [r13 + 64]                // zero_0
   vcvtph2ps zmm12, ymmword ptr [r13 + 96]                // zero_1
+  vpxord zmm13, zmm13, zmm13                             // none
+  vsubps zmm11, zmm13, zmm11                             // zero_0
+  vmulps zmm11, zmm11, zmm9                              // zero_0
+  vsubps zmm12, zmm13, zmm12                             // zero_1
+  vmulps zmm12, zmm12, zmm10                             // zero_1
   mov r13, qword ptr [rdi + 8*4]                         // block
   shr r13, 5                                             // steps
   mov r14, qword ptr [rdi + 8*19]                        // rhs_prefetch
@@ -176,364 +181,364 @@ L(k):
   lea r15, [r12 + r14]                                   // ahead
   vmovdqu64 zmm13, zmmword ptr [r12 + 0]                 // w_0
   vpermd zmm14, zmm13, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vmovdqu64 zmm15, zmmword ptr [r12 + 64]                // w_1
-  vpermd zmm16, zmm15, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 0]                // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpsrld zmm14, zmm13, 8                                 // w_0
-  vpermd zmm14, zmm14, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpsrld zmm16, zmm15, 8                                 // w_1
-  vpermd zmm16, zmm16, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 4]                // a_0
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpsrld zmm14, zmm13, 16                                // w_0
-  vpermd zmm14, zmm14, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpsrld zmm16, zmm15, 16                                // w_1
-  vpermd zmm16, zmm16, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 8]                // a_0
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
+  vmovdqa64 zmm15, zmm11                                 // zero_0
+  vfmadd231ps zmm15, zmm14, zmm9                         // w_0
+  vmovdqu64 zmm14, zmmword ptr [r12 + 64]                // w_1
+  vpermd zmm16, zmm14, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm16, zmm10                        // w_1
+  vpbroadcastd zmm16, dword ptr [rdx + 0]                // a_0
+  vfmadd231ps zmm1, zmm15, zmm16                         // acc
+  vfmadd231ps zmm2, zmm17, zmm16                         // acc
+  vpsrld zmm15, zmm13, 8                                 // w_0
+  vpermd zmm15, zmm15, zmm0                              // w_0
+  vmovdqa64 zmm16, zmm11                                 // zero_0
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm15, zmm14, 8                                 // w_1
+  vpermd zmm15, zmm15, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vpbroadcastd zmm15, dword ptr [rdx + 4]                // a_0
+  vfmadd231ps zmm3, zmm16, zmm15                         // acc
+  vfmadd231ps zmm4, zmm17, zmm15                         // acc
+  vpsrld zmm15, zmm13, 16                                // w_0
+  vpermd zmm15, zmm15, zmm0                              // w_0
+  vmovdqa64 zmm16, zmm11                                 // zero_0
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm15, zmm14, 16                                // w_1
+  vpermd zmm15, zmm15, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vpbroadcastd zmm15, dword ptr [rdx + 8]                // a_0
+  vfmadd231ps zmm5, zmm16, zmm15                         // acc
+  vfmadd231ps zmm6, zmm17, zmm15                         // acc
   prefetcht0 byte ptr [r15 + 0]                          // ahead
-  vpsrld zmm14, zmm13, 24                                // w_0
-  vpermd zmm14, zmm14, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpsrld zmm16, zmm15, 24                                // w_1
-  vpermd zmm16, zmm16, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 12]               // a_0
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
-  vpsrld zmm14, zmm13, 4                                 // w_0
-  vpermd zmm14, zmm14, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpsrld zmm16, zmm15, 4                                 // w_1
-  vpermd zmm16, zmm16, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 64]               // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpsrld zmm14, zmm13, 12                                // w_0
-  vpermd zmm14, zmm14, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpsrld zmm16, zmm15, 12                                // w_1
-  vpermd zmm16, zmm16, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 68]               // a_0
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpsrld zmm14, zmm13, 20                                // w_0
-  vpermd zmm14, zmm14, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpsrld zmm16, zmm15, 20                                // w_1
-  vpermd zmm16, zmm16, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 72]               // a_0
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
+  vpsrld zmm15, zmm13, 24                                // w_0
+  vpermd zmm15, zmm15, zmm0                              // w_0
+  vmovdqa64 zmm16, zmm11                                 // zero_0
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm15, zmm14, 24                                // w_1
+  vpermd zmm15, zmm15, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vpbroadcastd zmm15, dword ptr [rdx + 12]               // a_0
+  vfmadd231ps zmm7, zmm16, zmm15                         // acc
+  vfmadd231ps zmm8, zmm17, zmm15                         // acc
+  vpsrld zmm15, zmm13, 4                                 // w_0
+  vpermd zmm15, zmm15, zmm0                              // w_0
+  vmovdqa64 zmm16, zmm11                                 // zero_0
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm15, zmm14, 4                                 // w_1
+  vpermd zmm15, zmm15, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vpbroadcastd zmm15, dword ptr [rdx + 64]               // a_0
+  vfmadd231ps zmm1, zmm16, zmm15                         // acc
+  vfmadd231ps zmm2, zmm17, zmm15                         // acc
+  vpsrld zmm15, zmm13, 12                                // w_0
+  vpermd zmm15, zmm15, zmm0                              // w_0
+  vmovdqa64 zmm16, zmm11                                 // zero_0
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm15, zmm14, 12                                // w_1
+  vpermd zmm15, zmm15, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vpbroadcastd zmm15, dword ptr [rdx + 68]               // a_0
+  vfmadd231ps zmm3, zmm16, zmm15                         // acc
+  vfmadd231ps zmm4, zmm17, zmm15                         // acc
+  vpsrld zmm15, zmm13, 20                                // w_0
+  vpermd zmm15, zmm15, zmm0                              // w_0
+  vmovdqa64 zmm16, zmm11                                 // zero_0
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm15, zmm14, 20                                // w_1
+  vpermd zmm15, zmm15, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vpbroadcastd zmm15, dword ptr [rdx + 72]               // a_0
+  vfmadd231ps zmm5, zmm16, zmm15                         // acc
+  vfmadd231ps zmm6, zmm17, zmm15                         // acc
   prefetcht0 byte ptr [r15 + 64]                         // ahead
   vpsrld zmm13, zmm13, 28                                // w_0
   vpermd zmm13, zmm13, zmm0                              // w_0
-  vsubps zmm13, zmm13, zmm11                             // w_0
-  vmulps zmm13, zmm13, zmm9                              // w_0
-  vpsrld zmm14, zmm15, 28                                // w_1
-  vpermd zmm14, zmm14, zmm0                              // w_1
-  vsubps zmm14, zmm14, zmm12                             // w_1
-  vmulps zmm14, zmm14, zmm10                             // w_1
-  vpbroadcastd zmm15, dword ptr [rdx + 76]               // a_0
-  vfmadd231ps zmm7, zmm13, zmm15                         // acc
-  vfmadd231ps zmm8, zmm14, zmm15                         // acc
+  vmovdqa64 zmm15, zmm11                                 // zero_0
+  vfmadd231ps zmm15, zmm13, zmm9                         // w_0
+  vpsrld zmm13, zmm14, 28                                // w_1
+  vpermd zmm13, zmm13, zmm0                              // w_1
+  vmovdqa64 zmm14, zmm12                                 // zero_1
+  vfmadd231ps zmm14, zmm13, zmm10                        // w_1
+  vpbroadcastd zmm13, dword ptr [rdx + 76]               // a_0
+  vfmadd231ps zmm7, zmm15, zmm13                         // acc
+  vfmadd231ps zmm8, zmm14, zmm13                         // acc
   vmovdqu64 zmm13, zmmword ptr [r12 + 128]               // w_0
   vpermd zmm14, zmm13, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vmovdqu64 zmm15, zmmword ptr [r12 + 192]               // w_1
-  vpermd zmm16, zmm15, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 16]               // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpsrld zmm14, zmm13, 8                                 // w_0
-  vpermd zmm14, zmm14, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpsrld zmm16, zmm15, 8                                 // w_1
-  vpermd zmm16, zmm16, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 20]               // a_0
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpsrld zmm14, zmm13, 16                                // w_0
-  vpermd zmm14, zmm14, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpsrld zmm16, zmm15, 16                                // w_1
-  vpermd zmm16, zmm16, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 24]               // a_0
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
+  vmovdqa64 zmm15, zmm11                                 // zero_0
+  vfmadd231ps zmm15, zmm14, zmm9                         // w_0
+  vmovdqu64 zmm14, zmmword ptr [r12 + 192]               // w_1
+  vpermd zmm16, zmm14, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm16, zmm10                        // w_1
+  vpbroadcastd zmm16, dword ptr [rdx + 16]               // a_0
+  vfmadd231ps zmm1, zmm15, zmm16                         // acc
+  vfmadd231ps zmm2, zmm17, zmm16                         // acc
+  vpsrld zmm15, zmm13, 8                                 // w_0
+  vpermd zmm15, zmm15, zmm0                              // w_0
+  vmovdqa64 zmm16, zmm11                                 // zero_0
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm15, zmm14, 8                                 // w_1
+  vpermd zmm15, zmm15, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vpbroadcastd zmm15, dword ptr [rdx + 20]               // a_0
+  vfmadd231ps zmm3, zmm16, zmm15                         // acc
+  vfmadd231ps zmm4, zmm17, zmm15                         // acc
+  vpsrld zmm15, zmm13, 16                                // w_0
+  vpermd zmm15, zmm15, zmm0                              // w_0
+  vmovdqa64 zmm16, zmm11                                 // zero_0
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm15, zmm14, 16                                // w_1
+  vpermd zmm15, zmm15, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vpbroadcastd zmm15, dword ptr [rdx + 24]               // a_0
+  vfmadd231ps zmm5, zmm16, zmm15                         // acc
+  vfmadd231ps zmm6, zmm17, zmm15                         // acc
   prefetcht0 byte ptr [r15 + 128]                        // ahead
-  vpsrld zmm14, zmm13, 24                                // w_0
-  vpermd zmm14, zmm14, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpsrld zmm16, zmm15, 24                                // w_1
-  vpermd zmm16, zmm16, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 28]               // a_0
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
-  vpsrld zmm14, zmm13, 4                                 // w_0
-  vpermd zmm14, zmm14, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpsrld zmm16, zmm15, 4                                 // w_1
-  vpermd zmm16, zmm16, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 80]               // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpsrld zmm14, zmm13, 12                                // w_0
-  vpermd zmm14, zmm14, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpsrld zmm16, zmm15, 12                                // w_1
-  vpermd zmm16, zmm16, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 84]               // a_0
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpsrld zmm14, zmm13, 20                                // w_0
-  vpermd zmm14, zmm14, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpsrld zmm16, zmm15, 20                                // w_1
-  vpermd zmm16, zmm16, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 88]               // a_0
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
+  vpsrld zmm15, zmm13, 24                                // w_0
+  vpermd zmm15, zmm15, zmm0                              // w_0
+  vmovdqa64 zmm16, zmm11                                 // zero_0
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm15, zmm14, 24                                // w_1
+  vpermd zmm15, zmm15, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vpbroadcastd zmm15, dword ptr [rdx + 28]               // a_0
+  vfmadd231ps zmm7, zmm16, zmm15                         // acc
+  vfmadd231ps zmm8, zmm17, zmm15                         // acc
+  vpsrld zmm15, zmm13, 4                                 // w_0
+  vpermd zmm15, zmm15, zmm0                              // w_0
+  vmovdqa64 zmm16, zmm11                                 // zero_0
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm15, zmm14, 4                                 // w_1
+  vpermd zmm15, zmm15, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vpbroadcastd zmm15, dword ptr [rdx + 80]               // a_0
+  vfmadd231ps zmm1, zmm16, zmm15                         // acc
+  vfmadd231ps zmm2, zmm17, zmm15                         // acc
+  vpsrld zmm15, zmm13, 12                                // w_0
+  vpermd zmm15, zmm15, zmm0                              // w_0
+  vmovdqa64 zmm16, zmm11                                 // zero_0
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm15, zmm14, 12                                // w_1
+  vpermd zmm15, zmm15, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vpbroadcastd zmm15, dword ptr [rdx + 84]               // a_0
+  vfmadd231ps zmm3, zmm16, zmm15                         // acc
+  vfmadd231ps zmm4, zmm17, zmm15                         // acc
+  vpsrld zmm15, zmm13, 20                                // w_0
+  vpermd zmm15, zmm15, zmm0                              // w_0
+  vmovdqa64 zmm16, zmm11                                 // zero_0
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm15, zmm14, 20                                // w_1
+  vpermd zmm15, zmm15, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vpbroadcastd zmm15, dword ptr [rdx + 88]               // a_0
+  vfmadd231ps zmm5, zmm16, zmm15                         // acc
+  vfmadd231ps zmm6, zmm17, zmm15                         // acc
   prefetcht0 byte ptr [r15 + 192]                        // ahead
   vpsrld zmm13, zmm13, 28                                // w_0
   vpermd zmm13, zmm13, zmm0                              // w_0
-  vsubps zmm13, zmm13, zmm11                             // w_0
-  vmulps zmm13, zmm13, zmm9                              // w_0
-  vpsrld zmm14, zmm15, 28                                // w_1
-  vpermd zmm14, zmm14, zmm0                              // w_1
-  vsubps zmm14, zmm14, zmm12                             // w_1
-  vmulps zmm14, zmm14, zmm10                             // w_1
-  vpbroadcastd zmm15, dword ptr [rdx + 92]               // a_0
-  vfmadd231ps zmm7, zmm13, zmm15                         // acc
-  vfmadd231ps zmm8, zmm14, zmm15                         // acc
+  vmovdqa64 zmm15, zmm11                                 // zero_0
+  vfmadd231ps zmm15, zmm13, zmm9                         // w_0
+  vpsrld zmm13, zmm14, 28                                // w_1
+  vpermd zmm13, zmm13, zmm0                              // w_1
+  vmovdqa64 zmm14, zmm12                                 // zero_1
+  vfmadd231ps zmm14, zmm13, zmm10                        // w_1
+  vpbroadcastd zmm13, dword ptr [rdx + 92]               // a_0
+  vfmadd231ps zmm7, zmm15, zmm13                         // acc
+  vfmadd231ps zmm8, zmm14, zmm13                         // acc
   vmovdqu64 zmm13, zmmword ptr [r12 + 256]               // w_0
   vpermd zmm14, zmm13, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vmovdqu64 zmm15, zmmword ptr [r12 + 320]               // w_1
-  vpermd zmm16, zmm15, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 32]               // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpsrld zmm14, zmm13, 8                                 // w_0
-  vpermd zmm14, zmm14, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpsrld zmm16, zmm15, 8                                 // w_1
-  vpermd zmm16, zmm16, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 36]               // a_0
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpsrld zmm14, zmm13, 16                                // w_0
-  vpermd zmm14, zmm14, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpsrld zmm16, zmm15, 16                                // w_1
-  vpermd zmm16, zmm16, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 40]               // a_0
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
+  vmovdqa64 zmm15, zmm11                                 // zero_0
+  vfmadd231ps zmm15, zmm14, zmm9                         // w_0
+  vmovdqu64 zmm14, zmmword ptr [r12 + 320]               // w_1
+  vpermd zmm16, zmm14, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm16, zmm10                        // w_1
+  vpbroadcastd zmm16, dword ptr [rdx + 32]               // a_0
+  vfmadd231ps zmm1, zmm15, zmm16                         // acc
+  vfmadd231ps zmm2, zmm17, zmm16                         // acc
+  vpsrld zmm15, zmm13, 8                                 // w_0
+  vpermd zmm15, zmm15, zmm0                              // w_0
+  vmovdqa64 zmm16, zmm11                                 // zero_0
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm15, zmm14, 8                                 // w_1
+  vpermd zmm15, zmm15, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vpbroadcastd zmm15, dword ptr [rdx + 36]               // a_0
+  vfmadd231ps zmm3, zmm16, zmm15                         // acc
+  vfmadd231ps zmm4, zmm17, zmm15                         // acc
+  vpsrld zmm15, zmm13, 16                                // w_0
+  vpermd zmm15, zmm15, zmm0                              // w_0
+  vmovdqa64 zmm16, zmm11                                 // zero_0
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm15, zmm14, 16                                // w_1
+  vpermd zmm15, zmm15, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vpbroadcastd zmm15, dword ptr [rdx + 40]               // a_0
+  vfmadd231ps zmm5, zmm16, zmm15                         // acc
+  vfmadd231ps zmm6, zmm17, zmm15                         // acc
   prefetcht0 byte ptr [r15 + 256]                        // ahead
-  vpsrld zmm14, zmm13, 24                                // w_0
-  vpermd zmm14, zmm14, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpsrld zmm16, zmm15, 24                                // w_1
-  vpermd zmm16, zmm16, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 44]               // a_0
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
-  vpsrld zmm14, zmm13, 4                                 // w_0
-  vpermd zmm14, zmm14, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpsrld zmm16, zmm15, 4                                 // w_1
-  vpermd zmm16, zmm16, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 96]               // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpsrld zmm14, zmm13, 12                                // w_0
-  vpermd zmm14, zmm14, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpsrld zmm16, zmm15, 12                                // w_1
-  vpermd zmm16, zmm16, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 100]              // a_0
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpsrld zmm14, zmm13, 20                                // w_0
-  vpermd zmm14, zmm14, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpsrld zmm16, zmm15, 20                                // w_1
-  vpermd zmm16, zmm16, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 104]              // a_0
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
+  vpsrld zmm15, zmm13, 24                                // w_0
+  vpermd zmm15, zmm15, zmm0                              // w_0
+  vmovdqa64 zmm16, zmm11                                 // zero_0
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm15, zmm14, 24                                // w_1
+  vpermd zmm15, zmm15, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vpbroadcastd zmm15, dword ptr [rdx + 44]               // a_0
+  vfmadd231ps zmm7, zmm16, zmm15                         // acc
+  vfmadd231ps zmm8, zmm17, zmm15                         // acc
+  vpsrld zmm15, zmm13, 4                                 // w_0
+  vpermd zmm15, zmm15, zmm0                              // w_0
+  vmovdqa64 zmm16, zmm11                                 // zero_0
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm15, zmm14, 4                                 // w_1
+  vpermd zmm15, zmm15, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vpbroadcastd zmm15, dword ptr [rdx + 96]               // a_0
+  vfmadd231ps zmm1, zmm16, zmm15                         // acc
+  vfmadd231ps zmm2, zmm17, zmm15                         // acc
+  vpsrld zmm15, zmm13, 12                                // w_0
+  vpermd zmm15, zmm15, zmm0                              // w_0
+  vmovdqa64 zmm16, zmm11                                 // zero_0
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm15, zmm14, 12                                // w_1
+  vpermd zmm15, zmm15, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vpbroadcastd zmm15, dword ptr [rdx + 100]              // a_0
+  vfmadd231ps zmm3, zmm16, zmm15                         // acc
+  vfmadd231ps zmm4, zmm17, zmm15                         // acc
+  vpsrld zmm15, zmm13, 20                                // w_0
+  vpermd zmm15, zmm15, zmm0                              // w_0
+  vmovdqa64 zmm16, zmm11                                 // zero_0
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm15, zmm14, 20                                // w_1
+  vpermd zmm15, zmm15, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vpbroadcastd zmm15, dword ptr [rdx + 104]              // a_0
+  vfmadd231ps zmm5, zmm16, zmm15                         // acc
+  vfmadd231ps zmm6, zmm17, zmm15                         // acc
   prefetcht0 byte ptr [r15 + 320]                        // ahead
   vpsrld zmm13, zmm13, 28                                // w_0
   vpermd zmm13, zmm13, zmm0                              // w_0
-  vsubps zmm13, zmm13, zmm11                             // w_0
-  vmulps zmm13, zmm13, zmm9                              // w_0
-  vpsrld zmm14, zmm15, 28                                // w_1
-  vpermd zmm14, zmm14, zmm0                              // w_1
-  vsubps zmm14, zmm14, zmm12                             // w_1
-  vmulps zmm14, zmm14, zmm10                             // w_1
-  vpbroadcastd zmm15, dword ptr [rdx + 108]              // a_0
-  vfmadd231ps zmm7, zmm13, zmm15                         // acc
-  vfmadd231ps zmm8, zmm14, zmm15                         // acc
+  vmovdqa64 zmm15, zmm11                                 // zero_0
+  vfmadd231ps zmm15, zmm13, zmm9                         // w_0
+  vpsrld zmm13, zmm14, 28                                // w_1
+  vpermd zmm13, zmm13, zmm0                              // w_1
+  vmovdqa64 zmm14, zmm12                                 // zero_1
+  vfmadd231ps zmm14, zmm13, zmm10                        // w_1
+  vpbroadcastd zmm13, dword ptr [rdx + 108]              // a_0
+  vfmadd231ps zmm7, zmm15, zmm13                         // acc
+  vfmadd231ps zmm8, zmm14, zmm13                         // acc
   vmovdqu64 zmm13, zmmword ptr [r12 + 384]               // w_0
   vpermd zmm14, zmm13, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vmovdqu64 zmm15, zmmword ptr [r12 + 448]               // w_1
-  vpermd zmm16, zmm15, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 48]               // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpsrld zmm14, zmm13, 8                                 // w_0
-  vpermd zmm14, zmm14, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpsrld zmm16, zmm15, 8                                 // w_1
-  vpermd zmm16, zmm16, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 52]               // a_0
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpsrld zmm14, zmm13, 16                                // w_0
-  vpermd zmm14, zmm14, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpsrld zmm16, zmm15, 16                                // w_1
-  vpermd zmm16, zmm16, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 56]               // a_0
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
+  vmovdqa64 zmm15, zmm11                                 // zero_0
+  vfmadd231ps zmm15, zmm14, zmm9                         // w_0
+  vmovdqu64 zmm14, zmmword ptr [r12 + 448]               // w_1
+  vpermd zmm16, zmm14, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm16, zmm10                        // w_1
+  vpbroadcastd zmm16, dword ptr [rdx + 48]               // a_0
+  vfmadd231ps zmm1, zmm15, zmm16                         // acc
+  vfmadd231ps zmm2, zmm17, zmm16                         // acc
+  vpsrld zmm15, zmm13, 8                                 // w_0
+  vpermd zmm15, zmm15, zmm0                              // w_0
+  vmovdqa64 zmm16, zmm11                                 // zero_0
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm15, zmm14, 8                                 // w_1
+  vpermd zmm15, zmm15, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vpbroadcastd zmm15, dword ptr [rdx + 52]               // a_0
+  vfmadd231ps zmm3, zmm16, zmm15                         // acc
+  vfmadd231ps zmm4, zmm17, zmm15                         // acc
+  vpsrld zmm15, zmm13, 16                                // w_0
+  vpermd zmm15, zmm15, zmm0                              // w_0
+  vmovdqa64 zmm16, zmm11                                 // zero_0
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm15, zmm14, 16                                // w_1
+  vpermd zmm15, zmm15, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vpbroadcastd zmm15, dword ptr [rdx + 56]               // a_0
+  vfmadd231ps zmm5, zmm16, zmm15                         // acc
+  vfmadd231ps zmm6, zmm17, zmm15                         // acc
   prefetcht0 byte ptr [r15 + 384]                        // ahead
-  vpsrld zmm14, zmm13, 24                                // w_0
-  vpermd zmm14, zmm14, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpsrld zmm16, zmm15, 24                                // w_1
-  vpermd zmm16, zmm16, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 60]               // a_0
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
-  vpsrld zmm14, zmm13, 4                                 // w_0
-  vpermd zmm14, zmm14, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpsrld zmm16, zmm15, 4                                 // w_1
-  vpermd zmm16, zmm16, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 112]              // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpsrld zmm14, zmm13, 12                                // w_0
-  vpermd zmm14, zmm14, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpsrld zmm16, zmm15, 12                                // w_1
-  vpermd zmm16, zmm16, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 116]              // a_0
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpsrld zmm14, zmm13, 20                                // w_0
-  vpermd zmm14, zmm14, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpsrld zmm16, zmm15, 20                                // w_1
-  vpermd zmm16, zmm16, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 120]              // a_0
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
+  vpsrld zmm15, zmm13, 24                                // w_0
+  vpermd zmm15, zmm15, zmm0                              // w_0
+  vmovdqa64 zmm16, zmm11                                 // zero_0
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm15, zmm14, 24                                // w_1
+  vpermd zmm15, zmm15, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vpbroadcastd zmm15, dword ptr [rdx + 60]               // a_0
+  vfmadd231ps zmm7, zmm16, zmm15                         // acc
+  vfmadd231ps zmm8, zmm17, zmm15                         // acc
+  vpsrld zmm15, zmm13, 4                                 // w_0
+  vpermd zmm15, zmm15, zmm0                              // w_0
+  vmovdqa64 zmm16, zmm11                                 // zero_0
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm15, zmm14, 4                                 // w_1
+  vpermd zmm15, zmm15, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vpbroadcastd zmm15, dword ptr [rdx + 112]              // a_0
+  vfmadd231ps zmm1, zmm16, zmm15                         // acc
+  vfmadd231ps zmm2, zmm17, zmm15                         // acc
+  vpsrld zmm15, zmm13, 12                                // w_0
+  vpermd zmm15, zmm15, zmm0                              // w_0
+  vmovdqa64 zmm16, zmm11                                 // zero_0
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm15, zmm14, 12                                // w_1
+  vpermd zmm15, zmm15, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vpbroadcastd zmm15, dword ptr [rdx + 116]              // a_0
+  vfmadd231ps zmm3, zmm16, zmm15                         // acc
+  vfmadd231ps zmm4, zmm17, zmm15                         // acc
+  vpsrld zmm15, zmm13, 20                                // w_0
+  vpermd zmm15, zmm15, zmm0                              // w_0
+  vmovdqa64 zmm16, zmm11                                 // zero_0
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm15, zmm14, 20                                // w_1
+  vpermd zmm15, zmm15, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vpbroadcastd zmm15, dword ptr [rdx + 120]              // a_0
+  vfmadd231ps zmm5, zmm16, zmm15                         // acc
+  vfmadd231ps zmm6, zmm17, zmm15                         // acc
   prefetcht0 byte ptr [r15 + 448]                        // ahead
   vpsrld zmm13, zmm13, 28                                // w_0
   vpermd zmm13, zmm13, zmm0                              // w_0
-  vsubps zmm13, zmm13, zmm11                             // w_0
-  vmulps zmm13, zmm13, zmm9                              // w_0
-  vpsrld zmm14, zmm15, 28                                // w_1
-  vpermd zmm14, zmm14, zmm0                              // w_1
-  vsubps zmm14, zmm14, zmm12                             // w_1
-  vmulps zmm14, zmm14, zmm10                             // w_1
-  vpbroadcastd zmm15, dword ptr [rdx + 124]              // a_0
-  vfmadd231ps zmm7, zmm13, zmm15                         // acc
-  vfmadd231ps zmm8, zmm14, zmm15                         // acc
+  vmovdqa64 zmm15, zmm11                                 // zero_0
+  vfmadd231ps zmm15, zmm13, zmm9                         // w_0
+  vpsrld zmm13, zmm14, 28                                // w_1
+  vpermd zmm13, zmm13, zmm0                              // w_1
+  vmovdqa64 zmm14, zmm12                                 // zero_1
+  vfmadd231ps zmm14, zmm13, zmm10                        // w_1
+  vpbroadcastd zmm13, dword ptr [rdx + 124]              // a_0
+  vfmadd231ps zmm7, zmm15, zmm13                         // acc
+  vfmadd231ps zmm8, zmm14, zmm13                         // acc
   lea rdx, [rdx + 128]
   lea r12, [r12 + 512]
   sub r13, 1                                             // next k

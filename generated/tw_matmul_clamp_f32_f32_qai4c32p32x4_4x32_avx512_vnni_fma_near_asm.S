@@ -16,8 +16,8 @@
 //  r11 lhs_1  rbx lhs_2  rbp k_left  r12 rhs_prefetch  r13 lhs_panel  r14 rhs_panel  r15 ahead
 //  zmm0 worth  zmm1 acc_0_0 ...  zmm2 acc_0_1 ...  zmm3 acc_1_0 ...  zmm4 acc_1_1 ...
 //  zmm5 acc_2_0 ...  zmm6 acc_2_1 ...  zmm7 acc_3_0 ...  zmm8 acc_3_1 ...  zmm9 scale_0 ...
-//  zmm10 scale_1 ...  zmm11 zero_0 ...  zmm12 zero_1  zmm13 w_0  zmm14 w_0 ...  zmm15 w_1 ...
-//  zmm16 w_1  zmm17 a_0 ...
+//  zmm10 scale_1  zmm11 zero_0 ...  zmm12 zero_1 ...  zmm13 none ...  zmm14 w_0 ...  zmm15 w_0 ...
+//  zmm16 w_1 ...  zmm17 w_1 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -218,656 +218,659 @@ L(k):
   vcvtph2ps zmm10, ymmword ptr [r14 + 544]               // scale_1
   vcvtph2ps zmm11, ymmword ptr [r14 + 576]               // zero_0
   vcvtph2ps zmm12, ymmword ptr [r14 + 608]               // zero_1
+  vpxord zmm13, zmm13, zmm13                             // none
+  vsubps zmm11, zmm13, zmm11                             // zero_0
+  vmulps zmm11, zmm11, zmm9                              // zero_0
+  vsubps zmm12, zmm13, zmm12                             // zero_1
+  vmulps zmm12, zmm12, zmm10                             // zero_1
   vmovdqu64 zmm13, zmmword ptr [r14 + 0]                 // w_0
   vpermd zmm14, zmm13, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vmovdqu64 zmm15, zmmword ptr [r14 + 64]                // w_1
-  vpermd zmm16, zmm15, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [r13 + 0]                // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 0]                // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 0]                // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 0]                // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
-  vpsrld zmm14, zmm13, 8                                 // w_0
-  vpermd zmm14, zmm14, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpsrld zmm16, zmm15, 8                                 // w_1
-  vpermd zmm16, zmm16, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [r13 + 4]                // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 4]                // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 4]                // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 4]                // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
-  vpsrld zmm14, zmm13, 16                                // w_0
-  vpermd zmm14, zmm14, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpsrld zmm16, zmm15, 16                                // w_1
-  vpermd zmm16, zmm16, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [r13 + 8]                // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 8]                // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 8]                // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 8]                // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
+  vmovdqa64 zmm15, zmm11                                 // zero_0
+  vfmadd231ps zmm15, zmm14, zmm9                         // w_0
+  vmovdqu64 zmm14, zmmword ptr [r14 + 64]                // w_1
+  vpermd zmm16, zmm14, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm16, zmm10                        // w_1
+  vpbroadcastd zmm16, dword ptr [r13 + 0]                // a_0
+  vfmadd231ps zmm1, zmm15, zmm16                         // acc
+  vfmadd231ps zmm2, zmm17, zmm16                         // acc
+  vpbroadcastd zmm16, dword ptr [r11 + 0]                // a_1
+  vfmadd231ps zmm3, zmm15, zmm16                         // acc
+  vfmadd231ps zmm4, zmm17, zmm16                         // acc
+  vpbroadcastd zmm16, dword ptr [rbx + 0]                // a_2
+  vfmadd231ps zmm5, zmm15, zmm16                         // acc
+  vfmadd231ps zmm6, zmm17, zmm16                         // acc
+  vpbroadcastd zmm16, dword ptr [r10 + 0]                // a_3
+  vfmadd231ps zmm7, zmm15, zmm16                         // acc
+  vfmadd231ps zmm8, zmm17, zmm16                         // acc
+  vpsrld zmm15, zmm13, 8                                 // w_0
+  vpermd zmm15, zmm15, zmm0                              // w_0
+  vmovdqa64 zmm16, zmm11                                 // zero_0
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm15, zmm14, 8                                 // w_1
+  vpermd zmm15, zmm15, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vpbroadcastd zmm15, dword ptr [r13 + 4]                // a_0
+  vfmadd231ps zmm1, zmm16, zmm15                         // acc
+  vfmadd231ps zmm2, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r11 + 4]                // a_1
+  vfmadd231ps zmm3, zmm16, zmm15                         // acc
+  vfmadd231ps zmm4, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [rbx + 4]                // a_2
+  vfmadd231ps zmm5, zmm16, zmm15                         // acc
+  vfmadd231ps zmm6, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r10 + 4]                // a_3
+  vfmadd231ps zmm7, zmm16, zmm15                         // acc
+  vfmadd231ps zmm8, zmm17, zmm15                         // acc
+  vpsrld zmm15, zmm13, 16                                // w_0
+  vpermd zmm15, zmm15, zmm0                              // w_0
+  vmovdqa64 zmm16, zmm11                                 // zero_0
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm15, zmm14, 16                                // w_1
+  vpermd zmm15, zmm15, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vpbroadcastd zmm15, dword ptr [r13 + 8]                // a_0
+  vfmadd231ps zmm1, zmm16, zmm15                         // acc
+  vfmadd231ps zmm2, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r11 + 8]                // a_1
+  vfmadd231ps zmm3, zmm16, zmm15                         // acc
+  vfmadd231ps zmm4, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [rbx + 8]                // a_2
+  vfmadd231ps zmm5, zmm16, zmm15                         // acc
+  vfmadd231ps zmm6, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r10 + 8]                // a_3
+  vfmadd231ps zmm7, zmm16, zmm15                         // acc
+  vfmadd231ps zmm8, zmm17, zmm15                         // acc
   prefetcht0 byte ptr [r15 + 0]                          // ahead
-  vpsrld zmm14, zmm13, 24                                // w_0
-  vpermd zmm14, zmm14, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpsrld zmm16, zmm15, 24                                // w_1
-  vpermd zmm16, zmm16, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [r13 + 12]               // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 12]               // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 12]               // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 12]               // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
-  vpsrld zmm14, zmm13, 4                                 // w_0
-  vpermd zmm14, zmm14, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpsrld zmm16, zmm15, 4                                 // w_1
-  vpermd zmm16, zmm16, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [r13 + 64]               // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 64]               // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 64]               // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 64]               // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
-  vpsrld zmm14, zmm13, 12                                // w_0
-  vpermd zmm14, zmm14, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpsrld zmm16, zmm15, 12                                // w_1
-  vpermd zmm16, zmm16, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [r13 + 68]               // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 68]               // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 68]               // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 68]               // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
+  vpsrld zmm15, zmm13, 24                                // w_0
+  vpermd zmm15, zmm15, zmm0                              // w_0
+  vmovdqa64 zmm16, zmm11                                 // zero_0
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm15, zmm14, 24                                // w_1
+  vpermd zmm15, zmm15, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vpbroadcastd zmm15, dword ptr [r13 + 12]               // a_0
+  vfmadd231ps zmm1, zmm16, zmm15                         // acc
+  vfmadd231ps zmm2, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r11 + 12]               // a_1
+  vfmadd231ps zmm3, zmm16, zmm15                         // acc
+  vfmadd231ps zmm4, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [rbx + 12]               // a_2
+  vfmadd231ps zmm5, zmm16, zmm15                         // acc
+  vfmadd231ps zmm6, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r10 + 12]               // a_3
+  vfmadd231ps zmm7, zmm16, zmm15                         // acc
+  vfmadd231ps zmm8, zmm17, zmm15                         // acc
+  vpsrld zmm15, zmm13, 4                                 // w_0
+  vpermd zmm15, zmm15, zmm0                              // w_0
+  vmovdqa64 zmm16, zmm11                                 // zero_0
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm15, zmm14, 4                                 // w_1
+  vpermd zmm15, zmm15, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vpbroadcastd zmm15, dword ptr [r13 + 64]               // a_0
+  vfmadd231ps zmm1, zmm16, zmm15                         // acc
+  vfmadd231ps zmm2, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r11 + 64]               // a_1
+  vfmadd231ps zmm3, zmm16, zmm15                         // acc
+  vfmadd231ps zmm4, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [rbx + 64]               // a_2
+  vfmadd231ps zmm5, zmm16, zmm15                         // acc
+  vfmadd231ps zmm6, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r10 + 64]               // a_3
+  vfmadd231ps zmm7, zmm16, zmm15                         // acc
+  vfmadd231ps zmm8, zmm17, zmm15                         // acc
+  vpsrld zmm15, zmm13, 12                                // w_0
+  vpermd zmm15, zmm15, zmm0                              // w_0
+  vmovdqa64 zmm16, zmm11                                 // zero_0
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm15, zmm14, 12                                // w_1
+  vpermd zmm15, zmm15, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vpbroadcastd zmm15, dword ptr [r13 + 68]               // a_0
+  vfmadd231ps zmm1, zmm16, zmm15                         // acc
+  vfmadd231ps zmm2, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r11 + 68]               // a_1
+  vfmadd231ps zmm3, zmm16, zmm15                         // acc
+  vfmadd231ps zmm4, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [rbx + 68]               // a_2
+  vfmadd231ps zmm5, zmm16, zmm15                         // acc
+  vfmadd231ps zmm6, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r10 + 68]               // a_3
+  vfmadd231ps zmm7, zmm16, zmm15                         // acc
+  vfmadd231ps zmm8, zmm17, zmm15                         // acc
   prefetcht0 byte ptr [r15 + 64]                         // ahead
-  vpsrld zmm14, zmm13, 20                                // w_0
-  vpermd zmm14, zmm14, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpsrld zmm16, zmm15, 20                                // w_1
-  vpermd zmm16, zmm16, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [r13 + 72]               // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 72]               // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 72]               // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 72]               // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
+  vpsrld zmm15, zmm13, 20                                // w_0
+  vpermd zmm15, zmm15, zmm0                              // w_0
+  vmovdqa64 zmm16, zmm11                                 // zero_0
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm15, zmm14, 20                                // w_1
+  vpermd zmm15, zmm15, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vpbroadcastd zmm15, dword ptr [r13 + 72]               // a_0
+  vfmadd231ps zmm1, zmm16, zmm15                         // acc
+  vfmadd231ps zmm2, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r11 + 72]               // a_1
+  vfmadd231ps zmm3, zmm16, zmm15                         // acc
+  vfmadd231ps zmm4, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [rbx + 72]               // a_2
+  vfmadd231ps zmm5, zmm16, zmm15                         // acc
+  vfmadd231ps zmm6, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r10 + 72]               // a_3
+  vfmadd231ps zmm7, zmm16, zmm15                         // acc
+  vfmadd231ps zmm8, zmm17, zmm15                         // acc
   vpsrld zmm13, zmm13, 28                                // w_0
   vpermd zmm13, zmm13, zmm0                              // w_0
-  vsubps zmm13, zmm13, zmm11                             // w_0
-  vmulps zmm13, zmm13, zmm9                              // w_0
-  vpsrld zmm14, zmm15, 28                                // w_1
-  vpermd zmm14, zmm14, zmm0                              // w_1
-  vsubps zmm14, zmm14, zmm12                             // w_1
-  vmulps zmm14, zmm14, zmm10                             // w_1
-  vpbroadcastd zmm15, dword ptr [r13 + 76]               // a_0
-  vfmadd231ps zmm1, zmm13, zmm15                         // acc
-  vfmadd231ps zmm2, zmm14, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r11 + 76]               // a_1
-  vfmadd231ps zmm3, zmm13, zmm15                         // acc
-  vfmadd231ps zmm4, zmm14, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [rbx + 76]               // a_2
-  vfmadd231ps zmm5, zmm13, zmm15                         // acc
-  vfmadd231ps zmm6, zmm14, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r10 + 76]               // a_3
-  vfmadd231ps zmm7, zmm13, zmm15                         // acc
-  vfmadd231ps zmm8, zmm14, zmm15                         // acc
+  vmovdqa64 zmm15, zmm11                                 // zero_0
+  vfmadd231ps zmm15, zmm13, zmm9                         // w_0
+  vpsrld zmm13, zmm14, 28                                // w_1
+  vpermd zmm13, zmm13, zmm0                              // w_1
+  vmovdqa64 zmm14, zmm12                                 // zero_1
+  vfmadd231ps zmm14, zmm13, zmm10                        // w_1
+  vpbroadcastd zmm13, dword ptr [r13 + 76]               // a_0
+  vfmadd231ps zmm1, zmm15, zmm13                         // acc
+  vfmadd231ps zmm2, zmm14, zmm13                         // acc
+  vpbroadcastd zmm13, dword ptr [r11 + 76]               // a_1
+  vfmadd231ps zmm3, zmm15, zmm13                         // acc
+  vfmadd231ps zmm4, zmm14, zmm13                         // acc
+  vpbroadcastd zmm13, dword ptr [rbx + 76]               // a_2
+  vfmadd231ps zmm5, zmm15, zmm13                         // acc
+  vfmadd231ps zmm6, zmm14, zmm13                         // acc
+  vpbroadcastd zmm13, dword ptr [r10 + 76]               // a_3
+  vfmadd231ps zmm7, zmm15, zmm13                         // acc
+  vfmadd231ps zmm8, zmm14, zmm13                         // acc
   vmovdqu64 zmm13, zmmword ptr [r14 + 128]               // w_0
   vpermd zmm14, zmm13, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vmovdqu64 zmm15, zmmword ptr [r14 + 192]               // w_1
-  vpermd zmm16, zmm15, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [r13 + 16]               // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 16]               // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 16]               // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 16]               // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
+  vmovdqa64 zmm15, zmm11                                 // zero_0
+  vfmadd231ps zmm15, zmm14, zmm9                         // w_0
+  vmovdqu64 zmm14, zmmword ptr [r14 + 192]               // w_1
+  vpermd zmm16, zmm14, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm16, zmm10                        // w_1
+  vpbroadcastd zmm16, dword ptr [r13 + 16]               // a_0
+  vfmadd231ps zmm1, zmm15, zmm16                         // acc
+  vfmadd231ps zmm2, zmm17, zmm16                         // acc
+  vpbroadcastd zmm16, dword ptr [r11 + 16]               // a_1
+  vfmadd231ps zmm3, zmm15, zmm16                         // acc
+  vfmadd231ps zmm4, zmm17, zmm16                         // acc
+  vpbroadcastd zmm16, dword ptr [rbx + 16]               // a_2
+  vfmadd231ps zmm5, zmm15, zmm16                         // acc
+  vfmadd231ps zmm6, zmm17, zmm16                         // acc
+  vpbroadcastd zmm16, dword ptr [r10 + 16]               // a_3
+  vfmadd231ps zmm7, zmm15, zmm16                         // acc
+  vfmadd231ps zmm8, zmm17, zmm16                         // acc
   prefetcht0 byte ptr [r15 + 128]                        // ahead
-  vpsrld zmm14, zmm13, 8                                 // w_0
-  vpermd zmm14, zmm14, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpsrld zmm16, zmm15, 8                                 // w_1
-  vpermd zmm16, zmm16, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [r13 + 20]               // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 20]               // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 20]               // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 20]               // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
-  vpsrld zmm14, zmm13, 16                                // w_0
-  vpermd zmm14, zmm14, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpsrld zmm16, zmm15, 16                                // w_1
-  vpermd zmm16, zmm16, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [r13 + 24]               // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 24]               // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 24]               // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 24]               // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
-  vpsrld zmm14, zmm13, 24                                // w_0
-  vpermd zmm14, zmm14, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpsrld zmm16, zmm15, 24                                // w_1
-  vpermd zmm16, zmm16, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [r13 + 28]               // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 28]               // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 28]               // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 28]               // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
+  vpsrld zmm15, zmm13, 8                                 // w_0
+  vpermd zmm15, zmm15, zmm0                              // w_0
+  vmovdqa64 zmm16, zmm11                                 // zero_0
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm15, zmm14, 8                                 // w_1
+  vpermd zmm15, zmm15, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vpbroadcastd zmm15, dword ptr [r13 + 20]               // a_0
+  vfmadd231ps zmm1, zmm16, zmm15                         // acc
+  vfmadd231ps zmm2, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r11 + 20]               // a_1
+  vfmadd231ps zmm3, zmm16, zmm15                         // acc
+  vfmadd231ps zmm4, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [rbx + 20]               // a_2
+  vfmadd231ps zmm5, zmm16, zmm15                         // acc
+  vfmadd231ps zmm6, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r10 + 20]               // a_3
+  vfmadd231ps zmm7, zmm16, zmm15                         // acc
+  vfmadd231ps zmm8, zmm17, zmm15                         // acc
+  vpsrld zmm15, zmm13, 16                                // w_0
+  vpermd zmm15, zmm15, zmm0                              // w_0
+  vmovdqa64 zmm16, zmm11                                 // zero_0
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm15, zmm14, 16                                // w_1
+  vpermd zmm15, zmm15, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vpbroadcastd zmm15, dword ptr [r13 + 24]               // a_0
+  vfmadd231ps zmm1, zmm16, zmm15                         // acc
+  vfmadd231ps zmm2, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r11 + 24]               // a_1
+  vfmadd231ps zmm3, zmm16, zmm15                         // acc
+  vfmadd231ps zmm4, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [rbx + 24]               // a_2
+  vfmadd231ps zmm5, zmm16, zmm15                         // acc
+  vfmadd231ps zmm6, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r10 + 24]               // a_3
+  vfmadd231ps zmm7, zmm16, zmm15                         // acc
+  vfmadd231ps zmm8, zmm17, zmm15                         // acc
+  vpsrld zmm15, zmm13, 24                                // w_0
+  vpermd zmm15, zmm15, zmm0                              // w_0
+  vmovdqa64 zmm16, zmm11                                 // zero_0
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm15, zmm14, 24                                // w_1
+  vpermd zmm15, zmm15, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vpbroadcastd zmm15, dword ptr [r13 + 28]               // a_0
+  vfmadd231ps zmm1, zmm16, zmm15                         // acc
+  vfmadd231ps zmm2, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r11 + 28]               // a_1
+  vfmadd231ps zmm3, zmm16, zmm15                         // acc
+  vfmadd231ps zmm4, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [rbx + 28]               // a_2
+  vfmadd231ps zmm5, zmm16, zmm15                         // acc
+  vfmadd231ps zmm6, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r10 + 28]               // a_3
+  vfmadd231ps zmm7, zmm16, zmm15                         // acc
+  vfmadd231ps zmm8, zmm17, zmm15                         // acc
   prefetcht0 byte ptr [r15 + 192]                        // ahead
-  vpsrld zmm14, zmm13, 4                                 // w_0
-  vpermd zmm14, zmm14, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpsrld zmm16, zmm15, 4                                 // w_1
-  vpermd zmm16, zmm16, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [r13 + 80]               // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 80]               // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 80]               // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 80]               // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
-  vpsrld zmm14, zmm13, 12                                // w_0
-  vpermd zmm14, zmm14, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpsrld zmm16, zmm15, 12                                // w_1
-  vpermd zmm16, zmm16, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [r13 + 84]               // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 84]               // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 84]               // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 84]               // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
-  vpsrld zmm14, zmm13, 20                                // w_0
-  vpermd zmm14, zmm14, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpsrld zmm16, zmm15, 20                                // w_1
-  vpermd zmm16, zmm16, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [r13 + 88]               // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 88]               // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 88]               // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 88]               // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
+  vpsrld zmm15, zmm13, 4                                 // w_0
+  vpermd zmm15, zmm15, zmm0                              // w_0
+  vmovdqa64 zmm16, zmm11                                 // zero_0
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm15, zmm14, 4                                 // w_1
+  vpermd zmm15, zmm15, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vpbroadcastd zmm15, dword ptr [r13 + 80]               // a_0
+  vfmadd231ps zmm1, zmm16, zmm15                         // acc
+  vfmadd231ps zmm2, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r11 + 80]               // a_1
+  vfmadd231ps zmm3, zmm16, zmm15                         // acc
+  vfmadd231ps zmm4, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [rbx + 80]               // a_2
+  vfmadd231ps zmm5, zmm16, zmm15                         // acc
+  vfmadd231ps zmm6, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r10 + 80]               // a_3
+  vfmadd231ps zmm7, zmm16, zmm15                         // acc
+  vfmadd231ps zmm8, zmm17, zmm15                         // acc
+  vpsrld zmm15, zmm13, 12                                // w_0
+  vpermd zmm15, zmm15, zmm0                              // w_0
+  vmovdqa64 zmm16, zmm11                                 // zero_0
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm15, zmm14, 12                                // w_1
+  vpermd zmm15, zmm15, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vpbroadcastd zmm15, dword ptr [r13 + 84]               // a_0
+  vfmadd231ps zmm1, zmm16, zmm15                         // acc
+  vfmadd231ps zmm2, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r11 + 84]               // a_1
+  vfmadd231ps zmm3, zmm16, zmm15                         // acc
+  vfmadd231ps zmm4, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [rbx + 84]               // a_2
+  vfmadd231ps zmm5, zmm16, zmm15                         // acc
+  vfmadd231ps zmm6, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r10 + 84]               // a_3
+  vfmadd231ps zmm7, zmm16, zmm15                         // acc
+  vfmadd231ps zmm8, zmm17, zmm15                         // acc
+  vpsrld zmm15, zmm13, 20                                // w_0
+  vpermd zmm15, zmm15, zmm0                              // w_0
+  vmovdqa64 zmm16, zmm11                                 // zero_0
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm15, zmm14, 20                                // w_1
+  vpermd zmm15, zmm15, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vpbroadcastd zmm15, dword ptr [r13 + 88]               // a_0
+  vfmadd231ps zmm1, zmm16, zmm15                         // acc
+  vfmadd231ps zmm2, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r11 + 88]               // a_1
+  vfmadd231ps zmm3, zmm16, zmm15                         // acc
+  vfmadd231ps zmm4, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [rbx + 88]               // a_2
+  vfmadd231ps zmm5, zmm16, zmm15                         // acc
+  vfmadd231ps zmm6, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r10 + 88]               // a_3
+  vfmadd231ps zmm7, zmm16, zmm15                         // acc
+  vfmadd231ps zmm8, zmm17, zmm15                         // acc
   prefetcht0 byte ptr [r15 + 256]                        // ahead
   vpsrld zmm13, zmm13, 28                                // w_0
   vpermd zmm13, zmm13, zmm0                              // w_0
-  vsubps zmm13, zmm13, zmm11                             // w_0
-  vmulps zmm13, zmm13, zmm9                              // w_0
-  vpsrld zmm14, zmm15, 28                                // w_1
-  vpermd zmm14, zmm14, zmm0                              // w_1
-  vsubps zmm14, zmm14, zmm12                             // w_1
-  vmulps zmm14, zmm14, zmm10                             // w_1
-  vpbroadcastd zmm15, dword ptr [r13 + 92]               // a_0
-  vfmadd231ps zmm1, zmm13, zmm15                         // acc
-  vfmadd231ps zmm2, zmm14, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r11 + 92]               // a_1
-  vfmadd231ps zmm3, zmm13, zmm15                         // acc
-  vfmadd231ps zmm4, zmm14, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [rbx + 92]               // a_2
-  vfmadd231ps zmm5, zmm13, zmm15                         // acc
-  vfmadd231ps zmm6, zmm14, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r10 + 92]               // a_3
-  vfmadd231ps zmm7, zmm13, zmm15                         // acc
-  vfmadd231ps zmm8, zmm14, zmm15                         // acc
+  vmovdqa64 zmm15, zmm11                                 // zero_0
+  vfmadd231ps zmm15, zmm13, zmm9                         // w_0
+  vpsrld zmm13, zmm14, 28                                // w_1
+  vpermd zmm13, zmm13, zmm0                              // w_1
+  vmovdqa64 zmm14, zmm12                                 // zero_1
+  vfmadd231ps zmm14, zmm13, zmm10                        // w_1
+  vpbroadcastd zmm13, dword ptr [r13 + 92]               // a_0
+  vfmadd231ps zmm1, zmm15, zmm13                         // acc
+  vfmadd231ps zmm2, zmm14, zmm13                         // acc
+  vpbroadcastd zmm13, dword ptr [r11 + 92]               // a_1
+  vfmadd231ps zmm3, zmm15, zmm13                         // acc
+  vfmadd231ps zmm4, zmm14, zmm13                         // acc
+  vpbroadcastd zmm13, dword ptr [rbx + 92]               // a_2
+  vfmadd231ps zmm5, zmm15, zmm13                         // acc
+  vfmadd231ps zmm6, zmm14, zmm13                         // acc
+  vpbroadcastd zmm13, dword ptr [r10 + 92]               // a_3
+  vfmadd231ps zmm7, zmm15, zmm13                         // acc
+  vfmadd231ps zmm8, zmm14, zmm13                         // acc
   vmovdqu64 zmm13, zmmword ptr [r14 + 256]               // w_0
   vpermd zmm14, zmm13, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vmovdqu64 zmm15, zmmword ptr [r14 + 320]               // w_1
-  vpermd zmm16, zmm15, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [r13 + 32]               // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 32]               // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 32]               // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 32]               // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
-  vpsrld zmm14, zmm13, 8                                 // w_0
-  vpermd zmm14, zmm14, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpsrld zmm16, zmm15, 8                                 // w_1
-  vpermd zmm16, zmm16, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [r13 + 36]               // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 36]               // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 36]               // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 36]               // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
-  vpsrld zmm14, zmm13, 16                                // w_0
-  vpermd zmm14, zmm14, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpsrld zmm16, zmm15, 16                                // w_1
-  vpermd zmm16, zmm16, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [r13 + 40]               // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 40]               // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 40]               // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 40]               // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
+  vmovdqa64 zmm15, zmm11                                 // zero_0
+  vfmadd231ps zmm15, zmm14, zmm9                         // w_0
+  vmovdqu64 zmm14, zmmword ptr [r14 + 320]               // w_1
+  vpermd zmm16, zmm14, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm16, zmm10                        // w_1
+  vpbroadcastd zmm16, dword ptr [r13 + 32]               // a_0
+  vfmadd231ps zmm1, zmm15, zmm16                         // acc
+  vfmadd231ps zmm2, zmm17, zmm16                         // acc
+  vpbroadcastd zmm16, dword ptr [r11 + 32]               // a_1
+  vfmadd231ps zmm3, zmm15, zmm16                         // acc
+  vfmadd231ps zmm4, zmm17, zmm16                         // acc
+  vpbroadcastd zmm16, dword ptr [rbx + 32]               // a_2
+  vfmadd231ps zmm5, zmm15, zmm16                         // acc
+  vfmadd231ps zmm6, zmm17, zmm16                         // acc
+  vpbroadcastd zmm16, dword ptr [r10 + 32]               // a_3
+  vfmadd231ps zmm7, zmm15, zmm16                         // acc
+  vfmadd231ps zmm8, zmm17, zmm16                         // acc
+  vpsrld zmm15, zmm13, 8                                 // w_0
+  vpermd zmm15, zmm15, zmm0                              // w_0
+  vmovdqa64 zmm16, zmm11                                 // zero_0
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm15, zmm14, 8                                 // w_1
+  vpermd zmm15, zmm15, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vpbroadcastd zmm15, dword ptr [r13 + 36]               // a_0
+  vfmadd231ps zmm1, zmm16, zmm15                         // acc
+  vfmadd231ps zmm2, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r11 + 36]               // a_1
+  vfmadd231ps zmm3, zmm16, zmm15                         // acc
+  vfmadd231ps zmm4, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [rbx + 36]               // a_2
+  vfmadd231ps zmm5, zmm16, zmm15                         // acc
+  vfmadd231ps zmm6, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r10 + 36]               // a_3
+  vfmadd231ps zmm7, zmm16, zmm15                         // acc
+  vfmadd231ps zmm8, zmm17, zmm15                         // acc
+  vpsrld zmm15, zmm13, 16                                // w_0
+  vpermd zmm15, zmm15, zmm0                              // w_0
+  vmovdqa64 zmm16, zmm11                                 // zero_0
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm15, zmm14, 16                                // w_1
+  vpermd zmm15, zmm15, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vpbroadcastd zmm15, dword ptr [r13 + 40]               // a_0
+  vfmadd231ps zmm1, zmm16, zmm15                         // acc
+  vfmadd231ps zmm2, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r11 + 40]               // a_1
+  vfmadd231ps zmm3, zmm16, zmm15                         // acc
+  vfmadd231ps zmm4, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [rbx + 40]               // a_2
+  vfmadd231ps zmm5, zmm16, zmm15                         // acc
+  vfmadd231ps zmm6, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r10 + 40]               // a_3
+  vfmadd231ps zmm7, zmm16, zmm15                         // acc
+  vfmadd231ps zmm8, zmm17, zmm15                         // acc
   prefetcht0 byte ptr [r15 + 320]                        // ahead
-  vpsrld zmm14, zmm13, 24                                // w_0
-  vpermd zmm14, zmm14, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpsrld zmm16, zmm15, 24                                // w_1
-  vpermd zmm16, zmm16, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [r13 + 44]               // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 44]               // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 44]               // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 44]               // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
-  vpsrld zmm14, zmm13, 4                                 // w_0
-  vpermd zmm14, zmm14, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpsrld zmm16, zmm15, 4                                 // w_1
-  vpermd zmm16, zmm16, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [r13 + 96]               // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 96]               // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 96]               // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 96]               // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
-  vpsrld zmm14, zmm13, 12                                // w_0
-  vpermd zmm14, zmm14, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpsrld zmm16, zmm15, 12                                // w_1
-  vpermd zmm16, zmm16, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [r13 + 100]              // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 100]              // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 100]              // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 100]              // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
+  vpsrld zmm15, zmm13, 24                                // w_0
+  vpermd zmm15, zmm15, zmm0                              // w_0
+  vmovdqa64 zmm16, zmm11                                 // zero_0
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm15, zmm14, 24                                // w_1
+  vpermd zmm15, zmm15, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vpbroadcastd zmm15, dword ptr [r13 + 44]               // a_0
+  vfmadd231ps zmm1, zmm16, zmm15                         // acc
+  vfmadd231ps zmm2, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r11 + 44]               // a_1
+  vfmadd231ps zmm3, zmm16, zmm15                         // acc
+  vfmadd231ps zmm4, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [rbx + 44]               // a_2
+  vfmadd231ps zmm5, zmm16, zmm15                         // acc
+  vfmadd231ps zmm6, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r10 + 44]               // a_3
+  vfmadd231ps zmm7, zmm16, zmm15                         // acc
+  vfmadd231ps zmm8, zmm17, zmm15                         // acc
+  vpsrld zmm15, zmm13, 4                                 // w_0
+  vpermd zmm15, zmm15, zmm0                              // w_0
+  vmovdqa64 zmm16, zmm11                                 // zero_0
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm15, zmm14, 4                                 // w_1
+  vpermd zmm15, zmm15, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vpbroadcastd zmm15, dword ptr [r13 + 96]               // a_0
+  vfmadd231ps zmm1, zmm16, zmm15                         // acc
+  vfmadd231ps zmm2, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r11 + 96]               // a_1
+  vfmadd231ps zmm3, zmm16, zmm15                         // acc
+  vfmadd231ps zmm4, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [rbx + 96]               // a_2
+  vfmadd231ps zmm5, zmm16, zmm15                         // acc
+  vfmadd231ps zmm6, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r10 + 96]               // a_3
+  vfmadd231ps zmm7, zmm16, zmm15                         // acc
+  vfmadd231ps zmm8, zmm17, zmm15                         // acc
+  vpsrld zmm15, zmm13, 12                                // w_0
+  vpermd zmm15, zmm15, zmm0                              // w_0
+  vmovdqa64 zmm16, zmm11                                 // zero_0
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm15, zmm14, 12                                // w_1
+  vpermd zmm15, zmm15, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vpbroadcastd zmm15, dword ptr [r13 + 100]              // a_0
+  vfmadd231ps zmm1, zmm16, zmm15                         // acc
+  vfmadd231ps zmm2, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r11 + 100]              // a_1
+  vfmadd231ps zmm3, zmm16, zmm15                         // acc
+  vfmadd231ps zmm4, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [rbx + 100]              // a_2
+  vfmadd231ps zmm5, zmm16, zmm15                         // acc
+  vfmadd231ps zmm6, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r10 + 100]              // a_3
+  vfmadd231ps zmm7, zmm16, zmm15                         // acc
+  vfmadd231ps zmm8, zmm17, zmm15                         // acc
   prefetcht0 byte ptr [r15 + 384]                        // ahead
-  vpsrld zmm14, zmm13, 20                                // w_0
-  vpermd zmm14, zmm14, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpsrld zmm16, zmm15, 20                                // w_1
-  vpermd zmm16, zmm16, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [r13 + 104]              // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 104]              // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 104]              // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 104]              // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
+  vpsrld zmm15, zmm13, 20                                // w_0
+  vpermd zmm15, zmm15, zmm0                              // w_0
+  vmovdqa64 zmm16, zmm11                                 // zero_0
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm15, zmm14, 20                                // w_1
+  vpermd zmm15, zmm15, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vpbroadcastd zmm15, dword ptr [r13 + 104]              // a_0
+  vfmadd231ps zmm1, zmm16, zmm15                         // acc
+  vfmadd231ps zmm2, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r11 + 104]              // a_1
+  vfmadd231ps zmm3, zmm16, zmm15                         // acc
+  vfmadd231ps zmm4, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [rbx + 104]              // a_2
+  vfmadd231ps zmm5, zmm16, zmm15                         // acc
+  vfmadd231ps zmm6, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r10 + 104]              // a_3
+  vfmadd231ps zmm7, zmm16, zmm15                         // acc
+  vfmadd231ps zmm8, zmm17, zmm15                         // acc
   vpsrld zmm13, zmm13, 28                                // w_0
   vpermd zmm13, zmm13, zmm0                              // w_0
-  vsubps zmm13, zmm13, zmm11                             // w_0
-  vmulps zmm13, zmm13, zmm9                              // w_0
-  vpsrld zmm14, zmm15, 28                                // w_1
-  vpermd zmm14, zmm14, zmm0                              // w_1
-  vsubps zmm14, zmm14, zmm12                             // w_1
-  vmulps zmm14, zmm14, zmm10                             // w_1
-  vpbroadcastd zmm15, dword ptr [r13 + 108]              // a_0
-  vfmadd231ps zmm1, zmm13, zmm15                         // acc
-  vfmadd231ps zmm2, zmm14, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r11 + 108]              // a_1
-  vfmadd231ps zmm3, zmm13, zmm15                         // acc
-  vfmadd231ps zmm4, zmm14, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [rbx + 108]              // a_2
-  vfmadd231ps zmm5, zmm13, zmm15                         // acc
-  vfmadd231ps zmm6, zmm14, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r10 + 108]              // a_3
-  vfmadd231ps zmm7, zmm13, zmm15                         // acc
-  vfmadd231ps zmm8, zmm14, zmm15                         // acc
+  vmovdqa64 zmm15, zmm11                                 // zero_0
+  vfmadd231ps zmm15, zmm13, zmm9                         // w_0
+  vpsrld zmm13, zmm14, 28                                // w_1
+  vpermd zmm13, zmm13, zmm0                              // w_1
+  vmovdqa64 zmm14, zmm12                                 // zero_1
+  vfmadd231ps zmm14, zmm13, zmm10                        // w_1
+  vpbroadcastd zmm13, dword ptr [r13 + 108]              // a_0
+  vfmadd231ps zmm1, zmm15, zmm13                         // acc
+  vfmadd231ps zmm2, zmm14, zmm13                         // acc
+  vpbroadcastd zmm13, dword ptr [r11 + 108]              // a_1
+  vfmadd231ps zmm3, zmm15, zmm13                         // acc
+  vfmadd231ps zmm4, zmm14, zmm13                         // acc
+  vpbroadcastd zmm13, dword ptr [rbx + 108]              // a_2
+  vfmadd231ps zmm5, zmm15, zmm13                         // acc
+  vfmadd231ps zmm6, zmm14, zmm13                         // acc
+  vpbroadcastd zmm13, dword ptr [r10 + 108]              // a_3
+  vfmadd231ps zmm7, zmm15, zmm13                         // acc
+  vfmadd231ps zmm8, zmm14, zmm13                         // acc
   vmovdqu64 zmm13, zmmword ptr [r14 + 384]               // w_0
   vpermd zmm14, zmm13, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vmovdqu64 zmm15, zmmword ptr [r14 + 448]               // w_1
-  vpermd zmm16, zmm15, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [r13 + 48]               // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 48]               // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 48]               // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 48]               // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
+  vmovdqa64 zmm15, zmm11                                 // zero_0
+  vfmadd231ps zmm15, zmm14, zmm9                         // w_0
+  vmovdqu64 zmm14, zmmword ptr [r14 + 448]               // w_1
+  vpermd zmm16, zmm14, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm16, zmm10                        // w_1
+  vpbroadcastd zmm16, dword ptr [r13 + 48]               // a_0
+  vfmadd231ps zmm1, zmm15, zmm16                         // acc
+  vfmadd231ps zmm2, zmm17, zmm16                         // acc
+  vpbroadcastd zmm16, dword ptr [r11 + 48]               // a_1
+  vfmadd231ps zmm3, zmm15, zmm16                         // acc
+  vfmadd231ps zmm4, zmm17, zmm16                         // acc
+  vpbroadcastd zmm16, dword ptr [rbx + 48]               // a_2
+  vfmadd231ps zmm5, zmm15, zmm16                         // acc
+  vfmadd231ps zmm6, zmm17, zmm16                         // acc
+  vpbroadcastd zmm16, dword ptr [r10 + 48]               // a_3
+  vfmadd231ps zmm7, zmm15, zmm16                         // acc
+  vfmadd231ps zmm8, zmm17, zmm16                         // acc
   prefetcht0 byte ptr [r15 + 448]                        // ahead
-  vpsrld zmm14, zmm13, 8                                 // w_0
-  vpermd zmm14, zmm14, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpsrld zmm16, zmm15, 8                                 // w_1
-  vpermd zmm16, zmm16, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [r13 + 52]               // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 52]               // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 52]               // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 52]               // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
-  vpsrld zmm14, zmm13, 16                                // w_0
-  vpermd zmm14, zmm14, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpsrld zmm16, zmm15, 16                                // w_1
-  vpermd zmm16, zmm16, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [r13 + 56]               // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 56]               // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 56]               // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 56]               // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
-  vpsrld zmm14, zmm13, 24                                // w_0
-  vpermd zmm14, zmm14, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpsrld zmm16, zmm15, 24                                // w_1
-  vpermd zmm16, zmm16, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [r13 + 60]               // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 60]               // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 60]               // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 60]               // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
+  vpsrld zmm15, zmm13, 8                                 // w_0
+  vpermd zmm15, zmm15, zmm0                              // w_0
+  vmovdqa64 zmm16, zmm11                                 // zero_0
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm15, zmm14, 8                                 // w_1
+  vpermd zmm15, zmm15, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vpbroadcastd zmm15, dword ptr [r13 + 52]               // a_0
+  vfmadd231ps zmm1, zmm16, zmm15                         // acc
+  vfmadd231ps zmm2, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r11 + 52]               // a_1
+  vfmadd231ps zmm3, zmm16, zmm15                         // acc
+  vfmadd231ps zmm4, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [rbx + 52]               // a_2
+  vfmadd231ps zmm5, zmm16, zmm15                         // acc
+  vfmadd231ps zmm6, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r10 + 52]               // a_3
+  vfmadd231ps zmm7, zmm16, zmm15                         // acc
+  vfmadd231ps zmm8, zmm17, zmm15                         // acc
+  vpsrld zmm15, zmm13, 16                                // w_0
+  vpermd zmm15, zmm15, zmm0                              // w_0
+  vmovdqa64 zmm16, zmm11                                 // zero_0
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm15, zmm14, 16                                // w_1
+  vpermd zmm15, zmm15, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vpbroadcastd zmm15, dword ptr [r13 + 56]               // a_0
+  vfmadd231ps zmm1, zmm16, zmm15                         // acc
+  vfmadd231ps zmm2, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r11 + 56]               // a_1
+  vfmadd231ps zmm3, zmm16, zmm15                         // acc
+  vfmadd231ps zmm4, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [rbx + 56]               // a_2
+  vfmadd231ps zmm5, zmm16, zmm15                         // acc
+  vfmadd231ps zmm6, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r10 + 56]               // a_3
+  vfmadd231ps zmm7, zmm16, zmm15                         // acc
+  vfmadd231ps zmm8, zmm17, zmm15                         // acc
+  vpsrld zmm15, zmm13, 24                                // w_0
+  vpermd zmm15, zmm15, zmm0                              // w_0
+  vmovdqa64 zmm16, zmm11                                 // zero_0
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm15, zmm14, 24                                // w_1
+  vpermd zmm15, zmm15, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vpbroadcastd zmm15, dword ptr [r13 + 60]               // a_0
+  vfmadd231ps zmm1, zmm16, zmm15                         // acc
+  vfmadd231ps zmm2, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r11 + 60]               // a_1
+  vfmadd231ps zmm3, zmm16, zmm15                         // acc
+  vfmadd231ps zmm4, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [rbx + 60]               // a_2
+  vfmadd231ps zmm5, zmm16, zmm15                         // acc
+  vfmadd231ps zmm6, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r10 + 60]               // a_3
+  vfmadd231ps zmm7, zmm16, zmm15                         // acc
+  vfmadd231ps zmm8, zmm17, zmm15                         // acc
   prefetcht0 byte ptr [r15 + 512]                        // ahead
-  vpsrld zmm14, zmm13, 4                                 // w_0
-  vpermd zmm14, zmm14, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpsrld zmm16, zmm15, 4                                 // w_1
-  vpermd zmm16, zmm16, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [r13 + 112]              // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 112]              // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 112]              // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 112]              // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
-  vpsrld zmm14, zmm13, 12                                // w_0
-  vpermd zmm14, zmm14, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpsrld zmm16, zmm15, 12                                // w_1
-  vpermd zmm16, zmm16, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [r13 + 116]              // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 116]              // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 116]              // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 116]              // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
-  vpsrld zmm14, zmm13, 20                                // w_0
-  vpermd zmm14, zmm14, zmm0                              // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpsrld zmm16, zmm15, 20                                // w_1
-  vpermd zmm16, zmm16, zmm0                              // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [r13 + 120]              // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 120]              // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 120]              // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 120]              // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
+  vpsrld zmm15, zmm13, 4                                 // w_0
+  vpermd zmm15, zmm15, zmm0                              // w_0
+  vmovdqa64 zmm16, zmm11                                 // zero_0
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm15, zmm14, 4                                 // w_1
+  vpermd zmm15, zmm15, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vpbroadcastd zmm15, dword ptr [r13 + 112]              // a_0
+  vfmadd231ps zmm1, zmm16, zmm15                         // acc
+  vfmadd231ps zmm2, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r11 + 112]              // a_1
+  vfmadd231ps zmm3, zmm16, zmm15                         // acc
+  vfmadd231ps zmm4, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [rbx + 112]              // a_2
+  vfmadd231ps zmm5, zmm16, zmm15                         // acc
+  vfmadd231ps zmm6, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r10 + 112]              // a_3
+  vfmadd231ps zmm7, zmm16, zmm15                         // acc
+  vfmadd231ps zmm8, zmm17, zmm15                         // acc
+  vpsrld zmm15, zmm13, 12                                // w_0
+  vpermd zmm15, zmm15, zmm0                              // w_0
+  vmovdqa64 zmm16, zmm11                                 // zero_0
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm15, zmm14, 12                                // w_1
+  vpermd zmm15, zmm15, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vpbroadcastd zmm15, dword ptr [r13 + 116]              // a_0
+  vfmadd231ps zmm1, zmm16, zmm15                         // acc
+  vfmadd231ps zmm2, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r11 + 116]              // a_1
+  vfmadd231ps zmm3, zmm16, zmm15                         // acc
+  vfmadd231ps zmm4, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [rbx + 116]              // a_2
+  vfmadd231ps zmm5, zmm16, zmm15                         // acc
+  vfmadd231ps zmm6, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r10 + 116]              // a_3
+  vfmadd231ps zmm7, zmm16, zmm15                         // acc
+  vfmadd231ps zmm8, zmm17, zmm15                         // acc
+  vpsrld zmm15, zmm13, 20                                // w_0
+  vpermd zmm15, zmm15, zmm0                              // w_0
+  vmovdqa64 zmm16, zmm11                                 // zero_0
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm15, zmm14, 20                                // w_1
+  vpermd zmm15, zmm15, zmm0                              // w_1
+  vmovdqa64 zmm17, zmm12                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vpbroadcastd zmm15, dword ptr [r13 + 120]              // a_0
+  vfmadd231ps zmm1, zmm16, zmm15                         // acc
+  vfmadd231ps zmm2, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r11 + 120]              // a_1
+  vfmadd231ps zmm3, zmm16, zmm15                         // acc
+  vfmadd231ps zmm4, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [rbx + 120]              // a_2
+  vfmadd231ps zmm5, zmm16, zmm15                         // acc
+  vfmadd231ps zmm6, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r10 + 120]              // a_3
+  vfmadd231ps zmm7, zmm16, zmm15                         // acc
+  vfmadd231ps zmm8, zmm17, zmm15                         // acc
   prefetcht0 byte ptr [r15 + 576]                        // ahead
   vpsrld zmm13, zmm13, 28                                // w_0
   vpermd zmm13, zmm13, zmm0                              // w_0
-  vsubps zmm11, zmm13, zmm11                             // w_0
-  vmulps zmm9, zmm11, zmm9                               // w_0
-  vpsrld zmm11, zmm15, 28                                // w_1
-  vpermd zmm11, zmm11, zmm0                              // w_1
-  vsubps zmm11, zmm11, zmm12                             // w_1
-  vmulps zmm10, zmm11, zmm10                             // w_1
-  vpbroadcastd zmm11, dword ptr [r13 + 124]              // a_0
-  vfmadd231ps zmm1, zmm9, zmm11                          // acc
-  vfmadd231ps zmm2, zmm10, zmm11                         // acc
-  vpbroadcastd zmm11, dword ptr [r11 + 124]              // a_1
-  vfmadd231ps zmm3, zmm9, zmm11                          // acc
-  vfmadd231ps zmm4, zmm10, zmm11                         // acc
-  vpbroadcastd zmm11, dword ptr [rbx + 124]              // a_2
-  vfmadd231ps zmm5, zmm9, zmm11                          // acc
-  vfmadd231ps zmm6, zmm10, zmm11                         // acc
-  vpbroadcastd zmm11, dword ptr [r10 + 124]              // a_3
-  vfmadd231ps zmm7, zmm9, zmm11                          // acc
-  vfmadd231ps zmm8, zmm10, zmm11                         // acc
+  vfmadd231ps zmm11, zmm13, zmm9                         // w_0
+  vpsrld zmm9, zmm14, 28                                 // w_1
+  vpermd zmm9, zmm9, zmm0                                // w_1
+  vfmadd231ps zmm12, zmm9, zmm10                         // w_1
+  vpbroadcastd zmm9, dword ptr [r13 + 124]               // a_0
+  vfmadd231ps zmm1, zmm11, zmm9                          // acc
+  vfmadd231ps zmm2, zmm12, zmm9                          // acc
+  vpbroadcastd zmm9, dword ptr [r11 + 124]               // a_1
+  vfmadd231ps zmm3, zmm11, zmm9                          // acc
+  vfmadd231ps zmm4, zmm12, zmm9                          // acc
+  vpbroadcastd zmm9, dword ptr [rbx + 124]               // a_2
+  vfmadd231ps zmm5, zmm11, zmm9                          // acc
+  vfmadd231ps zmm6, zmm12, zmm9                          // acc
+  vpbroadcastd zmm9, dword ptr [r10 + 124]               // a_3
+  vfmadd231ps zmm7, zmm11, zmm9                          // acc
+  vfmadd231ps zmm8, zmm12, zmm9                          // acc
   lea r13, [r13 + 128]
   lea r11, [r11 + 128]
   lea rbx, [rbx + 128]

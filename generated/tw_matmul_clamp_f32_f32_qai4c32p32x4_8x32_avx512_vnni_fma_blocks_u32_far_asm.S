@@ -18,8 +18,8 @@
 //  zmm1 acc_0_0 ...  zmm2 acc_0_1 ...  zmm3 acc_1_0 ...  zmm4 acc_1_1 ...  zmm5 acc_2_0 ...
 //  zmm6 acc_2_1 ...  zmm7 acc_3_0 ...  zmm8 acc_3_1 ...  zmm9 acc_4_0 ...  zmm10 acc_4_1 ...
 //  zmm11 acc_5_0 ...  zmm12 acc_5_1 ...  zmm13 acc_6_0 ...  zmm14 acc_6_1 ...  zmm15 acc_7_0 ...
-//  zmm16 acc_7_1 ...  zmm17 scale_0  zmm18 scale_1  zmm19 zero_0  zmm20 zero_1  zmm21 w_0
-//  zmm22 w_0 ...  zmm23 w_1 ...  zmm24 w_1  zmm25 a_0 ...
+//  zmm16 acc_7_1 ...  zmm17 zero_0  zmm18 zero_1  zmm19 scale_0  zmm20 scale_1  zmm21 w_0 ...
+//  zmm22 w_0 ...  zmm23 w_0 ...  zmm24 w_1 ...  zmm25 w_1 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -401,10 +401,15 @@ L(block):
   mov r13, 16
   imul rdx, r13
   lea rdx, [r14 + rdx]                                   // end
-  vcvtph2ps zmm17, ymmword ptr [rdx + 0]                 // scale_0
-  vcvtph2ps zmm18, ymmword ptr [rdx + 32]                // scale_1
-  vcvtph2ps zmm19, ymmword ptr [rdx + 64]                // zero_0
-  vcvtph2ps zmm20, ymmword ptr [rdx + 96]                // zero_1
+  vcvtph2ps zmm17, ymmword ptr [rdx + 64]                // zero_0
+  vcvtph2ps zmm18, ymmword ptr [rdx + 96]                // zero_1
+  vpxord zmm19, zmm19, zmm19                             // none
+  vsubps zmm17, zmm19, zmm17                             // zero_0
+  vsubps zmm18, zmm19, zmm18                             // zero_1
+  vcvtph2ps zmm19, ymmword ptr [rdx + 0]                 // scale_0
+  vcvtph2ps zmm20, ymmword ptr [rdx + 32]                // scale_1
+  vmulps zmm17, zmm17, zmm19                             // zero_0
+  vmulps zmm18, zmm18, zmm20                             // zero_1
   mov rdx, qword ptr [rsp + 96]                          // args
   mov r15, qword ptr [rdx + 8*4]                         // block
   shr r15, 5                                             // steps
@@ -416,1036 +421,1036 @@ L(block):
 L(k):
   vmovdqu64 zmm21, zmmword ptr [r14 + 0]                 // w_0
   vpermd zmm22, zmm21, zmm0                              // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vmovdqu64 zmm23, zmmword ptr [r14 + 64]                // w_1
-  vpermd zmm24, zmm23, zmm0                              // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r13 + 0]                // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 0]                // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 0]                // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 0]                // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 0]                // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 0]                // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 0]                // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rax + 0]                // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpsrld zmm22, zmm21, 8                                 // w_0
-  vpermd zmm22, zmm22, zmm0                              // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vpsrld zmm24, zmm23, 8                                 // w_1
-  vpermd zmm24, zmm24, zmm0                              // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r13 + 4]                // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 4]                // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 4]                // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 4]                // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 4]                // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 4]                // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 4]                // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rax + 4]                // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpsrld zmm22, zmm21, 16                                // w_0
-  vpermd zmm22, zmm22, zmm0                              // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vpsrld zmm24, zmm23, 16                                // w_1
-  vpermd zmm24, zmm24, zmm0                              // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r13 + 8]                // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 8]                // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 8]                // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 8]                // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 8]                // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 8]                // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 8]                // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rax + 8]                // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
+  vmovdqa64 zmm23, zmm17                                 // zero_0
+  vfmadd231ps zmm23, zmm22, zmm19                        // w_0
+  vmovdqu64 zmm22, zmmword ptr [r14 + 64]                // w_1
+  vpermd zmm24, zmm22, zmm0                              // w_1
+  vmovdqa64 zmm25, zmm18                                 // zero_1
+  vfmadd231ps zmm25, zmm24, zmm20                        // w_1
+  vpbroadcastd zmm24, dword ptr [r13 + 0]                // a_0
+  vfmadd231ps zmm1, zmm23, zmm24                         // acc
+  vfmadd231ps zmm2, zmm25, zmm24                         // acc
+  vpbroadcastd zmm24, dword ptr [rdx + 0]                // a_1
+  vfmadd231ps zmm3, zmm23, zmm24                         // acc
+  vfmadd231ps zmm4, zmm25, zmm24                         // acc
+  vpbroadcastd zmm24, dword ptr [r10 + 0]                // a_2
+  vfmadd231ps zmm5, zmm23, zmm24                         // acc
+  vfmadd231ps zmm6, zmm25, zmm24                         // acc
+  vpbroadcastd zmm24, dword ptr [r11 + 0]                // a_3
+  vfmadd231ps zmm7, zmm23, zmm24                         // acc
+  vfmadd231ps zmm8, zmm25, zmm24                         // acc
+  vpbroadcastd zmm24, dword ptr [rbx + 0]                // a_4
+  vfmadd231ps zmm9, zmm23, zmm24                         // acc
+  vfmadd231ps zmm10, zmm25, zmm24                        // acc
+  vpbroadcastd zmm24, dword ptr [rbp + 0]                // a_5
+  vfmadd231ps zmm11, zmm23, zmm24                        // acc
+  vfmadd231ps zmm12, zmm25, zmm24                        // acc
+  vpbroadcastd zmm24, dword ptr [r12 + 0]                // a_6
+  vfmadd231ps zmm13, zmm23, zmm24                        // acc
+  vfmadd231ps zmm14, zmm25, zmm24                        // acc
+  vpbroadcastd zmm24, dword ptr [rax + 0]                // a_7
+  vfmadd231ps zmm15, zmm23, zmm24                        // acc
+  vfmadd231ps zmm16, zmm25, zmm24                        // acc
+  vpsrld zmm23, zmm21, 8                                 // w_0
+  vpermd zmm23, zmm23, zmm0                              // w_0
+  vmovdqa64 zmm24, zmm17                                 // zero_0
+  vfmadd231ps zmm24, zmm23, zmm19                        // w_0
+  vpsrld zmm23, zmm22, 8                                 // w_1
+  vpermd zmm23, zmm23, zmm0                              // w_1
+  vmovdqa64 zmm25, zmm18                                 // zero_1
+  vfmadd231ps zmm25, zmm23, zmm20                        // w_1
+  vpbroadcastd zmm23, dword ptr [r13 + 4]                // a_0
+  vfmadd231ps zmm1, zmm24, zmm23                         // acc
+  vfmadd231ps zmm2, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rdx + 4]                // a_1
+  vfmadd231ps zmm3, zmm24, zmm23                         // acc
+  vfmadd231ps zmm4, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r10 + 4]                // a_2
+  vfmadd231ps zmm5, zmm24, zmm23                         // acc
+  vfmadd231ps zmm6, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r11 + 4]                // a_3
+  vfmadd231ps zmm7, zmm24, zmm23                         // acc
+  vfmadd231ps zmm8, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbx + 4]                // a_4
+  vfmadd231ps zmm9, zmm24, zmm23                         // acc
+  vfmadd231ps zmm10, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rbp + 4]                // a_5
+  vfmadd231ps zmm11, zmm24, zmm23                        // acc
+  vfmadd231ps zmm12, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r12 + 4]                // a_6
+  vfmadd231ps zmm13, zmm24, zmm23                        // acc
+  vfmadd231ps zmm14, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rax + 4]                // a_7
+  vfmadd231ps zmm15, zmm24, zmm23                        // acc
+  vfmadd231ps zmm16, zmm25, zmm23                        // acc
+  vpsrld zmm23, zmm21, 16                                // w_0
+  vpermd zmm23, zmm23, zmm0                              // w_0
+  vmovdqa64 zmm24, zmm17                                 // zero_0
+  vfmadd231ps zmm24, zmm23, zmm19                        // w_0
+  vpsrld zmm23, zmm22, 16                                // w_1
+  vpermd zmm23, zmm23, zmm0                              // w_1
+  vmovdqa64 zmm25, zmm18                                 // zero_1
+  vfmadd231ps zmm25, zmm23, zmm20                        // w_1
+  vpbroadcastd zmm23, dword ptr [r13 + 8]                // a_0
+  vfmadd231ps zmm1, zmm24, zmm23                         // acc
+  vfmadd231ps zmm2, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rdx + 8]                // a_1
+  vfmadd231ps zmm3, zmm24, zmm23                         // acc
+  vfmadd231ps zmm4, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r10 + 8]                // a_2
+  vfmadd231ps zmm5, zmm24, zmm23                         // acc
+  vfmadd231ps zmm6, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r11 + 8]                // a_3
+  vfmadd231ps zmm7, zmm24, zmm23                         // acc
+  vfmadd231ps zmm8, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbx + 8]                // a_4
+  vfmadd231ps zmm9, zmm24, zmm23                         // acc
+  vfmadd231ps zmm10, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rbp + 8]                // a_5
+  vfmadd231ps zmm11, zmm24, zmm23                        // acc
+  vfmadd231ps zmm12, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r12 + 8]                // a_6
+  vfmadd231ps zmm13, zmm24, zmm23                        // acc
+  vfmadd231ps zmm14, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rax + 8]                // a_7
+  vfmadd231ps zmm15, zmm24, zmm23                        // acc
+  vfmadd231ps zmm16, zmm25, zmm23                        // acc
   prefetcht1 byte ptr [r8 + 0]                           // ahead
-  vpsrld zmm22, zmm21, 24                                // w_0
-  vpermd zmm22, zmm22, zmm0                              // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vpsrld zmm24, zmm23, 24                                // w_1
-  vpermd zmm24, zmm24, zmm0                              // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r13 + 12]               // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 12]               // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 12]               // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 12]               // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 12]               // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 12]               // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 12]               // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rax + 12]               // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpsrld zmm22, zmm21, 4                                 // w_0
-  vpermd zmm22, zmm22, zmm0                              // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vpsrld zmm24, zmm23, 4                                 // w_1
-  vpermd zmm24, zmm24, zmm0                              // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r13 + 64]               // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 64]               // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 64]               // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 64]               // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 64]               // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 64]               // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 64]               // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rax + 64]               // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpsrld zmm22, zmm21, 12                                // w_0
-  vpermd zmm22, zmm22, zmm0                              // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vpsrld zmm24, zmm23, 12                                // w_1
-  vpermd zmm24, zmm24, zmm0                              // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r13 + 68]               // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 68]               // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 68]               // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 68]               // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 68]               // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 68]               // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 68]               // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rax + 68]               // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpsrld zmm22, zmm21, 20                                // w_0
-  vpermd zmm22, zmm22, zmm0                              // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vpsrld zmm24, zmm23, 20                                // w_1
-  vpermd zmm24, zmm24, zmm0                              // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r13 + 72]               // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 72]               // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 72]               // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 72]               // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 72]               // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 72]               // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 72]               // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rax + 72]               // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
+  vpsrld zmm23, zmm21, 24                                // w_0
+  vpermd zmm23, zmm23, zmm0                              // w_0
+  vmovdqa64 zmm24, zmm17                                 // zero_0
+  vfmadd231ps zmm24, zmm23, zmm19                        // w_0
+  vpsrld zmm23, zmm22, 24                                // w_1
+  vpermd zmm23, zmm23, zmm0                              // w_1
+  vmovdqa64 zmm25, zmm18                                 // zero_1
+  vfmadd231ps zmm25, zmm23, zmm20                        // w_1
+  vpbroadcastd zmm23, dword ptr [r13 + 12]               // a_0
+  vfmadd231ps zmm1, zmm24, zmm23                         // acc
+  vfmadd231ps zmm2, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rdx + 12]               // a_1
+  vfmadd231ps zmm3, zmm24, zmm23                         // acc
+  vfmadd231ps zmm4, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r10 + 12]               // a_2
+  vfmadd231ps zmm5, zmm24, zmm23                         // acc
+  vfmadd231ps zmm6, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r11 + 12]               // a_3
+  vfmadd231ps zmm7, zmm24, zmm23                         // acc
+  vfmadd231ps zmm8, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbx + 12]               // a_4
+  vfmadd231ps zmm9, zmm24, zmm23                         // acc
+  vfmadd231ps zmm10, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rbp + 12]               // a_5
+  vfmadd231ps zmm11, zmm24, zmm23                        // acc
+  vfmadd231ps zmm12, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r12 + 12]               // a_6
+  vfmadd231ps zmm13, zmm24, zmm23                        // acc
+  vfmadd231ps zmm14, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rax + 12]               // a_7
+  vfmadd231ps zmm15, zmm24, zmm23                        // acc
+  vfmadd231ps zmm16, zmm25, zmm23                        // acc
+  vpsrld zmm23, zmm21, 4                                 // w_0
+  vpermd zmm23, zmm23, zmm0                              // w_0
+  vmovdqa64 zmm24, zmm17                                 // zero_0
+  vfmadd231ps zmm24, zmm23, zmm19                        // w_0
+  vpsrld zmm23, zmm22, 4                                 // w_1
+  vpermd zmm23, zmm23, zmm0                              // w_1
+  vmovdqa64 zmm25, zmm18                                 // zero_1
+  vfmadd231ps zmm25, zmm23, zmm20                        // w_1
+  vpbroadcastd zmm23, dword ptr [r13 + 64]               // a_0
+  vfmadd231ps zmm1, zmm24, zmm23                         // acc
+  vfmadd231ps zmm2, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rdx + 64]               // a_1
+  vfmadd231ps zmm3, zmm24, zmm23                         // acc
+  vfmadd231ps zmm4, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r10 + 64]               // a_2
+  vfmadd231ps zmm5, zmm24, zmm23                         // acc
+  vfmadd231ps zmm6, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r11 + 64]               // a_3
+  vfmadd231ps zmm7, zmm24, zmm23                         // acc
+  vfmadd231ps zmm8, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbx + 64]               // a_4
+  vfmadd231ps zmm9, zmm24, zmm23                         // acc
+  vfmadd231ps zmm10, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rbp + 64]               // a_5
+  vfmadd231ps zmm11, zmm24, zmm23                        // acc
+  vfmadd231ps zmm12, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r12 + 64]               // a_6
+  vfmadd231ps zmm13, zmm24, zmm23                        // acc
+  vfmadd231ps zmm14, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rax + 64]               // a_7
+  vfmadd231ps zmm15, zmm24, zmm23                        // acc
+  vfmadd231ps zmm16, zmm25, zmm23                        // acc
+  vpsrld zmm23, zmm21, 12                                // w_0
+  vpermd zmm23, zmm23, zmm0                              // w_0
+  vmovdqa64 zmm24, zmm17                                 // zero_0
+  vfmadd231ps zmm24, zmm23, zmm19                        // w_0
+  vpsrld zmm23, zmm22, 12                                // w_1
+  vpermd zmm23, zmm23, zmm0                              // w_1
+  vmovdqa64 zmm25, zmm18                                 // zero_1
+  vfmadd231ps zmm25, zmm23, zmm20                        // w_1
+  vpbroadcastd zmm23, dword ptr [r13 + 68]               // a_0
+  vfmadd231ps zmm1, zmm24, zmm23                         // acc
+  vfmadd231ps zmm2, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rdx + 68]               // a_1
+  vfmadd231ps zmm3, zmm24, zmm23                         // acc
+  vfmadd231ps zmm4, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r10 + 68]               // a_2
+  vfmadd231ps zmm5, zmm24, zmm23                         // acc
+  vfmadd231ps zmm6, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r11 + 68]               // a_3
+  vfmadd231ps zmm7, zmm24, zmm23                         // acc
+  vfmadd231ps zmm8, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbx + 68]               // a_4
+  vfmadd231ps zmm9, zmm24, zmm23                         // acc
+  vfmadd231ps zmm10, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rbp + 68]               // a_5
+  vfmadd231ps zmm11, zmm24, zmm23                        // acc
+  vfmadd231ps zmm12, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r12 + 68]               // a_6
+  vfmadd231ps zmm13, zmm24, zmm23                        // acc
+  vfmadd231ps zmm14, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rax + 68]               // a_7
+  vfmadd231ps zmm15, zmm24, zmm23                        // acc
+  vfmadd231ps zmm16, zmm25, zmm23                        // acc
+  vpsrld zmm23, zmm21, 20                                // w_0
+  vpermd zmm23, zmm23, zmm0                              // w_0
+  vmovdqa64 zmm24, zmm17                                 // zero_0
+  vfmadd231ps zmm24, zmm23, zmm19                        // w_0
+  vpsrld zmm23, zmm22, 20                                // w_1
+  vpermd zmm23, zmm23, zmm0                              // w_1
+  vmovdqa64 zmm25, zmm18                                 // zero_1
+  vfmadd231ps zmm25, zmm23, zmm20                        // w_1
+  vpbroadcastd zmm23, dword ptr [r13 + 72]               // a_0
+  vfmadd231ps zmm1, zmm24, zmm23                         // acc
+  vfmadd231ps zmm2, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rdx + 72]               // a_1
+  vfmadd231ps zmm3, zmm24, zmm23                         // acc
+  vfmadd231ps zmm4, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r10 + 72]               // a_2
+  vfmadd231ps zmm5, zmm24, zmm23                         // acc
+  vfmadd231ps zmm6, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r11 + 72]               // a_3
+  vfmadd231ps zmm7, zmm24, zmm23                         // acc
+  vfmadd231ps zmm8, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbx + 72]               // a_4
+  vfmadd231ps zmm9, zmm24, zmm23                         // acc
+  vfmadd231ps zmm10, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rbp + 72]               // a_5
+  vfmadd231ps zmm11, zmm24, zmm23                        // acc
+  vfmadd231ps zmm12, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r12 + 72]               // a_6
+  vfmadd231ps zmm13, zmm24, zmm23                        // acc
+  vfmadd231ps zmm14, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rax + 72]               // a_7
+  vfmadd231ps zmm15, zmm24, zmm23                        // acc
+  vfmadd231ps zmm16, zmm25, zmm23                        // acc
   prefetcht1 byte ptr [r8 + 64]                          // ahead
   vpsrld zmm21, zmm21, 28                                // w_0
   vpermd zmm21, zmm21, zmm0                              // w_0
-  vsubps zmm21, zmm21, zmm19                             // w_0
-  vmulps zmm21, zmm21, zmm17                             // w_0
-  vpsrld zmm22, zmm23, 28                                // w_1
-  vpermd zmm22, zmm22, zmm0                              // w_1
-  vsubps zmm22, zmm22, zmm20                             // w_1
-  vmulps zmm22, zmm22, zmm18                             // w_1
-  vpbroadcastd zmm23, dword ptr [r13 + 76]               // a_0
-  vfmadd231ps zmm1, zmm21, zmm23                         // acc
-  vfmadd231ps zmm2, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [rdx + 76]               // a_1
-  vfmadd231ps zmm3, zmm21, zmm23                         // acc
-  vfmadd231ps zmm4, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [r10 + 76]               // a_2
-  vfmadd231ps zmm5, zmm21, zmm23                         // acc
-  vfmadd231ps zmm6, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [r11 + 76]               // a_3
-  vfmadd231ps zmm7, zmm21, zmm23                         // acc
-  vfmadd231ps zmm8, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [rbx + 76]               // a_4
-  vfmadd231ps zmm9, zmm21, zmm23                         // acc
-  vfmadd231ps zmm10, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [rbp + 76]               // a_5
-  vfmadd231ps zmm11, zmm21, zmm23                        // acc
-  vfmadd231ps zmm12, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [r12 + 76]               // a_6
-  vfmadd231ps zmm13, zmm21, zmm23                        // acc
-  vfmadd231ps zmm14, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [rax + 76]               // a_7
-  vfmadd231ps zmm15, zmm21, zmm23                        // acc
-  vfmadd231ps zmm16, zmm22, zmm23                        // acc
+  vmovdqa64 zmm23, zmm17                                 // zero_0
+  vfmadd231ps zmm23, zmm21, zmm19                        // w_0
+  vpsrld zmm21, zmm22, 28                                // w_1
+  vpermd zmm21, zmm21, zmm0                              // w_1
+  vmovdqa64 zmm22, zmm18                                 // zero_1
+  vfmadd231ps zmm22, zmm21, zmm20                        // w_1
+  vpbroadcastd zmm21, dword ptr [r13 + 76]               // a_0
+  vfmadd231ps zmm1, zmm23, zmm21                         // acc
+  vfmadd231ps zmm2, zmm22, zmm21                         // acc
+  vpbroadcastd zmm21, dword ptr [rdx + 76]               // a_1
+  vfmadd231ps zmm3, zmm23, zmm21                         // acc
+  vfmadd231ps zmm4, zmm22, zmm21                         // acc
+  vpbroadcastd zmm21, dword ptr [r10 + 76]               // a_2
+  vfmadd231ps zmm5, zmm23, zmm21                         // acc
+  vfmadd231ps zmm6, zmm22, zmm21                         // acc
+  vpbroadcastd zmm21, dword ptr [r11 + 76]               // a_3
+  vfmadd231ps zmm7, zmm23, zmm21                         // acc
+  vfmadd231ps zmm8, zmm22, zmm21                         // acc
+  vpbroadcastd zmm21, dword ptr [rbx + 76]               // a_4
+  vfmadd231ps zmm9, zmm23, zmm21                         // acc
+  vfmadd231ps zmm10, zmm22, zmm21                        // acc
+  vpbroadcastd zmm21, dword ptr [rbp + 76]               // a_5
+  vfmadd231ps zmm11, zmm23, zmm21                        // acc
+  vfmadd231ps zmm12, zmm22, zmm21                        // acc
+  vpbroadcastd zmm21, dword ptr [r12 + 76]               // a_6
+  vfmadd231ps zmm13, zmm23, zmm21                        // acc
+  vfmadd231ps zmm14, zmm22, zmm21                        // acc
+  vpbroadcastd zmm21, dword ptr [rax + 76]               // a_7
+  vfmadd231ps zmm15, zmm23, zmm21                        // acc
+  vfmadd231ps zmm16, zmm22, zmm21                        // acc
   vmovdqu64 zmm21, zmmword ptr [r14 + 128]               // w_0
   vpermd zmm22, zmm21, zmm0                              // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vmovdqu64 zmm23, zmmword ptr [r14 + 192]               // w_1
-  vpermd zmm24, zmm23, zmm0                              // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r13 + 16]               // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 16]               // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 16]               // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 16]               // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 16]               // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 16]               // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 16]               // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rax + 16]               // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpsrld zmm22, zmm21, 8                                 // w_0
-  vpermd zmm22, zmm22, zmm0                              // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vpsrld zmm24, zmm23, 8                                 // w_1
-  vpermd zmm24, zmm24, zmm0                              // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r13 + 20]               // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 20]               // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 20]               // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 20]               // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 20]               // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 20]               // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 20]               // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rax + 20]               // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpsrld zmm22, zmm21, 16                                // w_0
-  vpermd zmm22, zmm22, zmm0                              // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vpsrld zmm24, zmm23, 16                                // w_1
-  vpermd zmm24, zmm24, zmm0                              // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r13 + 24]               // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 24]               // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 24]               // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 24]               // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 24]               // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 24]               // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 24]               // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rax + 24]               // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
+  vmovdqa64 zmm23, zmm17                                 // zero_0
+  vfmadd231ps zmm23, zmm22, zmm19                        // w_0
+  vmovdqu64 zmm22, zmmword ptr [r14 + 192]               // w_1
+  vpermd zmm24, zmm22, zmm0                              // w_1
+  vmovdqa64 zmm25, zmm18                                 // zero_1
+  vfmadd231ps zmm25, zmm24, zmm20                        // w_1
+  vpbroadcastd zmm24, dword ptr [r13 + 16]               // a_0
+  vfmadd231ps zmm1, zmm23, zmm24                         // acc
+  vfmadd231ps zmm2, zmm25, zmm24                         // acc
+  vpbroadcastd zmm24, dword ptr [rdx + 16]               // a_1
+  vfmadd231ps zmm3, zmm23, zmm24                         // acc
+  vfmadd231ps zmm4, zmm25, zmm24                         // acc
+  vpbroadcastd zmm24, dword ptr [r10 + 16]               // a_2
+  vfmadd231ps zmm5, zmm23, zmm24                         // acc
+  vfmadd231ps zmm6, zmm25, zmm24                         // acc
+  vpbroadcastd zmm24, dword ptr [r11 + 16]               // a_3
+  vfmadd231ps zmm7, zmm23, zmm24                         // acc
+  vfmadd231ps zmm8, zmm25, zmm24                         // acc
+  vpbroadcastd zmm24, dword ptr [rbx + 16]               // a_4
+  vfmadd231ps zmm9, zmm23, zmm24                         // acc
+  vfmadd231ps zmm10, zmm25, zmm24                        // acc
+  vpbroadcastd zmm24, dword ptr [rbp + 16]               // a_5
+  vfmadd231ps zmm11, zmm23, zmm24                        // acc
+  vfmadd231ps zmm12, zmm25, zmm24                        // acc
+  vpbroadcastd zmm24, dword ptr [r12 + 16]               // a_6
+  vfmadd231ps zmm13, zmm23, zmm24                        // acc
+  vfmadd231ps zmm14, zmm25, zmm24                        // acc
+  vpbroadcastd zmm24, dword ptr [rax + 16]               // a_7
+  vfmadd231ps zmm15, zmm23, zmm24                        // acc
+  vfmadd231ps zmm16, zmm25, zmm24                        // acc
+  vpsrld zmm23, zmm21, 8                                 // w_0
+  vpermd zmm23, zmm23, zmm0                              // w_0
+  vmovdqa64 zmm24, zmm17                                 // zero_0
+  vfmadd231ps zmm24, zmm23, zmm19                        // w_0
+  vpsrld zmm23, zmm22, 8                                 // w_1
+  vpermd zmm23, zmm23, zmm0                              // w_1
+  vmovdqa64 zmm25, zmm18                                 // zero_1
+  vfmadd231ps zmm25, zmm23, zmm20                        // w_1
+  vpbroadcastd zmm23, dword ptr [r13 + 20]               // a_0
+  vfmadd231ps zmm1, zmm24, zmm23                         // acc
+  vfmadd231ps zmm2, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rdx + 20]               // a_1
+  vfmadd231ps zmm3, zmm24, zmm23                         // acc
+  vfmadd231ps zmm4, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r10 + 20]               // a_2
+  vfmadd231ps zmm5, zmm24, zmm23                         // acc
+  vfmadd231ps zmm6, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r11 + 20]               // a_3
+  vfmadd231ps zmm7, zmm24, zmm23                         // acc
+  vfmadd231ps zmm8, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbx + 20]               // a_4
+  vfmadd231ps zmm9, zmm24, zmm23                         // acc
+  vfmadd231ps zmm10, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rbp + 20]               // a_5
+  vfmadd231ps zmm11, zmm24, zmm23                        // acc
+  vfmadd231ps zmm12, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r12 + 20]               // a_6
+  vfmadd231ps zmm13, zmm24, zmm23                        // acc
+  vfmadd231ps zmm14, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rax + 20]               // a_7
+  vfmadd231ps zmm15, zmm24, zmm23                        // acc
+  vfmadd231ps zmm16, zmm25, zmm23                        // acc
+  vpsrld zmm23, zmm21, 16                                // w_0
+  vpermd zmm23, zmm23, zmm0                              // w_0
+  vmovdqa64 zmm24, zmm17                                 // zero_0
+  vfmadd231ps zmm24, zmm23, zmm19                        // w_0
+  vpsrld zmm23, zmm22, 16                                // w_1
+  vpermd zmm23, zmm23, zmm0                              // w_1
+  vmovdqa64 zmm25, zmm18                                 // zero_1
+  vfmadd231ps zmm25, zmm23, zmm20                        // w_1
+  vpbroadcastd zmm23, dword ptr [r13 + 24]               // a_0
+  vfmadd231ps zmm1, zmm24, zmm23                         // acc
+  vfmadd231ps zmm2, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rdx + 24]               // a_1
+  vfmadd231ps zmm3, zmm24, zmm23                         // acc
+  vfmadd231ps zmm4, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r10 + 24]               // a_2
+  vfmadd231ps zmm5, zmm24, zmm23                         // acc
+  vfmadd231ps zmm6, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r11 + 24]               // a_3
+  vfmadd231ps zmm7, zmm24, zmm23                         // acc
+  vfmadd231ps zmm8, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbx + 24]               // a_4
+  vfmadd231ps zmm9, zmm24, zmm23                         // acc
+  vfmadd231ps zmm10, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rbp + 24]               // a_5
+  vfmadd231ps zmm11, zmm24, zmm23                        // acc
+  vfmadd231ps zmm12, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r12 + 24]               // a_6
+  vfmadd231ps zmm13, zmm24, zmm23                        // acc
+  vfmadd231ps zmm14, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rax + 24]               // a_7
+  vfmadd231ps zmm15, zmm24, zmm23                        // acc
+  vfmadd231ps zmm16, zmm25, zmm23                        // acc
   prefetcht1 byte ptr [r8 + 128]                         // ahead
-  vpsrld zmm22, zmm21, 24                                // w_0
-  vpermd zmm22, zmm22, zmm0                              // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vpsrld zmm24, zmm23, 24                                // w_1
-  vpermd zmm24, zmm24, zmm0                              // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r13 + 28]               // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 28]               // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 28]               // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 28]               // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 28]               // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 28]               // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 28]               // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rax + 28]               // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpsrld zmm22, zmm21, 4                                 // w_0
-  vpermd zmm22, zmm22, zmm0                              // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vpsrld zmm24, zmm23, 4                                 // w_1
-  vpermd zmm24, zmm24, zmm0                              // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r13 + 80]               // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 80]               // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 80]               // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 80]               // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 80]               // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 80]               // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 80]               // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rax + 80]               // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpsrld zmm22, zmm21, 12                                // w_0
-  vpermd zmm22, zmm22, zmm0                              // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vpsrld zmm24, zmm23, 12                                // w_1
-  vpermd zmm24, zmm24, zmm0                              // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r13 + 84]               // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 84]               // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 84]               // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 84]               // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 84]               // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 84]               // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 84]               // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rax + 84]               // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpsrld zmm22, zmm21, 20                                // w_0
-  vpermd zmm22, zmm22, zmm0                              // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vpsrld zmm24, zmm23, 20                                // w_1
-  vpermd zmm24, zmm24, zmm0                              // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r13 + 88]               // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 88]               // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 88]               // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 88]               // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 88]               // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 88]               // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 88]               // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rax + 88]               // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
+  vpsrld zmm23, zmm21, 24                                // w_0
+  vpermd zmm23, zmm23, zmm0                              // w_0
+  vmovdqa64 zmm24, zmm17                                 // zero_0
+  vfmadd231ps zmm24, zmm23, zmm19                        // w_0
+  vpsrld zmm23, zmm22, 24                                // w_1
+  vpermd zmm23, zmm23, zmm0                              // w_1
+  vmovdqa64 zmm25, zmm18                                 // zero_1
+  vfmadd231ps zmm25, zmm23, zmm20                        // w_1
+  vpbroadcastd zmm23, dword ptr [r13 + 28]               // a_0
+  vfmadd231ps zmm1, zmm24, zmm23                         // acc
+  vfmadd231ps zmm2, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rdx + 28]               // a_1
+  vfmadd231ps zmm3, zmm24, zmm23                         // acc
+  vfmadd231ps zmm4, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r10 + 28]               // a_2
+  vfmadd231ps zmm5, zmm24, zmm23                         // acc
+  vfmadd231ps zmm6, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r11 + 28]               // a_3
+  vfmadd231ps zmm7, zmm24, zmm23                         // acc
+  vfmadd231ps zmm8, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbx + 28]               // a_4
+  vfmadd231ps zmm9, zmm24, zmm23                         // acc
+  vfmadd231ps zmm10, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rbp + 28]               // a_5
+  vfmadd231ps zmm11, zmm24, zmm23                        // acc
+  vfmadd231ps zmm12, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r12 + 28]               // a_6
+  vfmadd231ps zmm13, zmm24, zmm23                        // acc
+  vfmadd231ps zmm14, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rax + 28]               // a_7
+  vfmadd231ps zmm15, zmm24, zmm23                        // acc
+  vfmadd231ps zmm16, zmm25, zmm23                        // acc
+  vpsrld zmm23, zmm21, 4                                 // w_0
+  vpermd zmm23, zmm23, zmm0                              // w_0
+  vmovdqa64 zmm24, zmm17                                 // zero_0
+  vfmadd231ps zmm24, zmm23, zmm19                        // w_0
+  vpsrld zmm23, zmm22, 4                                 // w_1
+  vpermd zmm23, zmm23, zmm0                              // w_1
+  vmovdqa64 zmm25, zmm18                                 // zero_1
+  vfmadd231ps zmm25, zmm23, zmm20                        // w_1
+  vpbroadcastd zmm23, dword ptr [r13 + 80]               // a_0
+  vfmadd231ps zmm1, zmm24, zmm23                         // acc
+  vfmadd231ps zmm2, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rdx + 80]               // a_1
+  vfmadd231ps zmm3, zmm24, zmm23                         // acc
+  vfmadd231ps zmm4, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r10 + 80]               // a_2
+  vfmadd231ps zmm5, zmm24, zmm23                         // acc
+  vfmadd231ps zmm6, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r11 + 80]               // a_3
+  vfmadd231ps zmm7, zmm24, zmm23                         // acc
+  vfmadd231ps zmm8, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbx + 80]               // a_4
+  vfmadd231ps zmm9, zmm24, zmm23                         // acc
+  vfmadd231ps zmm10, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rbp + 80]               // a_5
+  vfmadd231ps zmm11, zmm24, zmm23                        // acc
+  vfmadd231ps zmm12, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r12 + 80]               // a_6
+  vfmadd231ps zmm13, zmm24, zmm23                        // acc
+  vfmadd231ps zmm14, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rax + 80]               // a_7
+  vfmadd231ps zmm15, zmm24, zmm23                        // acc
+  vfmadd231ps zmm16, zmm25, zmm23                        // acc
+  vpsrld zmm23, zmm21, 12                                // w_0
+  vpermd zmm23, zmm23, zmm0                              // w_0
+  vmovdqa64 zmm24, zmm17                                 // zero_0
+  vfmadd231ps zmm24, zmm23, zmm19                        // w_0
+  vpsrld zmm23, zmm22, 12                                // w_1
+  vpermd zmm23, zmm23, zmm0                              // w_1
+  vmovdqa64 zmm25, zmm18                                 // zero_1
+  vfmadd231ps zmm25, zmm23, zmm20                        // w_1
+  vpbroadcastd zmm23, dword ptr [r13 + 84]               // a_0
+  vfmadd231ps zmm1, zmm24, zmm23                         // acc
+  vfmadd231ps zmm2, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rdx + 84]               // a_1
+  vfmadd231ps zmm3, zmm24, zmm23                         // acc
+  vfmadd231ps zmm4, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r10 + 84]               // a_2
+  vfmadd231ps zmm5, zmm24, zmm23                         // acc
+  vfmadd231ps zmm6, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r11 + 84]               // a_3
+  vfmadd231ps zmm7, zmm24, zmm23                         // acc
+  vfmadd231ps zmm8, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbx + 84]               // a_4
+  vfmadd231ps zmm9, zmm24, zmm23                         // acc
+  vfmadd231ps zmm10, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rbp + 84]               // a_5
+  vfmadd231ps zmm11, zmm24, zmm23                        // acc
+  vfmadd231ps zmm12, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r12 + 84]               // a_6
+  vfmadd231ps zmm13, zmm24, zmm23                        // acc
+  vfmadd231ps zmm14, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rax + 84]               // a_7
+  vfmadd231ps zmm15, zmm24, zmm23                        // acc
+  vfmadd231ps zmm16, zmm25, zmm23                        // acc
+  vpsrld zmm23, zmm21, 20                                // w_0
+  vpermd zmm23, zmm23, zmm0                              // w_0
+  vmovdqa64 zmm24, zmm17                                 // zero_0
+  vfmadd231ps zmm24, zmm23, zmm19                        // w_0
+  vpsrld zmm23, zmm22, 20                                // w_1
+  vpermd zmm23, zmm23, zmm0                              // w_1
+  vmovdqa64 zmm25, zmm18                                 // zero_1
+  vfmadd231ps zmm25, zmm23, zmm20                        // w_1
+  vpbroadcastd zmm23, dword ptr [r13 + 88]               // a_0
+  vfmadd231ps zmm1, zmm24, zmm23                         // acc
+  vfmadd231ps zmm2, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rdx + 88]               // a_1
+  vfmadd231ps zmm3, zmm24, zmm23                         // acc
+  vfmadd231ps zmm4, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r10 + 88]               // a_2
+  vfmadd231ps zmm5, zmm24, zmm23                         // acc
+  vfmadd231ps zmm6, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r11 + 88]               // a_3
+  vfmadd231ps zmm7, zmm24, zmm23                         // acc
+  vfmadd231ps zmm8, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbx + 88]               // a_4
+  vfmadd231ps zmm9, zmm24, zmm23                         // acc
+  vfmadd231ps zmm10, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rbp + 88]               // a_5
+  vfmadd231ps zmm11, zmm24, zmm23                        // acc
+  vfmadd231ps zmm12, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r12 + 88]               // a_6
+  vfmadd231ps zmm13, zmm24, zmm23                        // acc
+  vfmadd231ps zmm14, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rax + 88]               // a_7
+  vfmadd231ps zmm15, zmm24, zmm23                        // acc
+  vfmadd231ps zmm16, zmm25, zmm23                        // acc
   prefetcht1 byte ptr [r8 + 192]                         // ahead
   vpsrld zmm21, zmm21, 28                                // w_0
   vpermd zmm21, zmm21, zmm0                              // w_0
-  vsubps zmm21, zmm21, zmm19                             // w_0
-  vmulps zmm21, zmm21, zmm17                             // w_0
-  vpsrld zmm22, zmm23, 28                                // w_1
-  vpermd zmm22, zmm22, zmm0                              // w_1
-  vsubps zmm22, zmm22, zmm20                             // w_1
-  vmulps zmm22, zmm22, zmm18                             // w_1
-  vpbroadcastd zmm23, dword ptr [r13 + 92]               // a_0
-  vfmadd231ps zmm1, zmm21, zmm23                         // acc
-  vfmadd231ps zmm2, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [rdx + 92]               // a_1
-  vfmadd231ps zmm3, zmm21, zmm23                         // acc
-  vfmadd231ps zmm4, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [r10 + 92]               // a_2
-  vfmadd231ps zmm5, zmm21, zmm23                         // acc
-  vfmadd231ps zmm6, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [r11 + 92]               // a_3
-  vfmadd231ps zmm7, zmm21, zmm23                         // acc
-  vfmadd231ps zmm8, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [rbx + 92]               // a_4
-  vfmadd231ps zmm9, zmm21, zmm23                         // acc
-  vfmadd231ps zmm10, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [rbp + 92]               // a_5
-  vfmadd231ps zmm11, zmm21, zmm23                        // acc
-  vfmadd231ps zmm12, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [r12 + 92]               // a_6
-  vfmadd231ps zmm13, zmm21, zmm23                        // acc
-  vfmadd231ps zmm14, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [rax + 92]               // a_7
-  vfmadd231ps zmm15, zmm21, zmm23                        // acc
-  vfmadd231ps zmm16, zmm22, zmm23                        // acc
+  vmovdqa64 zmm23, zmm17                                 // zero_0
+  vfmadd231ps zmm23, zmm21, zmm19                        // w_0
+  vpsrld zmm21, zmm22, 28                                // w_1
+  vpermd zmm21, zmm21, zmm0                              // w_1
+  vmovdqa64 zmm22, zmm18                                 // zero_1
+  vfmadd231ps zmm22, zmm21, zmm20                        // w_1
+  vpbroadcastd zmm21, dword ptr [r13 + 92]               // a_0
+  vfmadd231ps zmm1, zmm23, zmm21                         // acc
+  vfmadd231ps zmm2, zmm22, zmm21                         // acc
+  vpbroadcastd zmm21, dword ptr [rdx + 92]               // a_1
+  vfmadd231ps zmm3, zmm23, zmm21                         // acc
+  vfmadd231ps zmm4, zmm22, zmm21                         // acc
+  vpbroadcastd zmm21, dword ptr [r10 + 92]               // a_2
+  vfmadd231ps zmm5, zmm23, zmm21                         // acc
+  vfmadd231ps zmm6, zmm22, zmm21                         // acc
+  vpbroadcastd zmm21, dword ptr [r11 + 92]               // a_3
+  vfmadd231ps zmm7, zmm23, zmm21                         // acc
+  vfmadd231ps zmm8, zmm22, zmm21                         // acc
+  vpbroadcastd zmm21, dword ptr [rbx + 92]               // a_4
+  vfmadd231ps zmm9, zmm23, zmm21                         // acc
+  vfmadd231ps zmm10, zmm22, zmm21                        // acc
+  vpbroadcastd zmm21, dword ptr [rbp + 92]               // a_5
+  vfmadd231ps zmm11, zmm23, zmm21                        // acc
+  vfmadd231ps zmm12, zmm22, zmm21                        // acc
+  vpbroadcastd zmm21, dword ptr [r12 + 92]               // a_6
+  vfmadd231ps zmm13, zmm23, zmm21                        // acc
+  vfmadd231ps zmm14, zmm22, zmm21                        // acc
+  vpbroadcastd zmm21, dword ptr [rax + 92]               // a_7
+  vfmadd231ps zmm15, zmm23, zmm21                        // acc
+  vfmadd231ps zmm16, zmm22, zmm21                        // acc
   vmovdqu64 zmm21, zmmword ptr [r14 + 256]               // w_0
   vpermd zmm22, zmm21, zmm0                              // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vmovdqu64 zmm23, zmmword ptr [r14 + 320]               // w_1
-  vpermd zmm24, zmm23, zmm0                              // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r13 + 32]               // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 32]               // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 32]               // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 32]               // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 32]               // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 32]               // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 32]               // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rax + 32]               // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpsrld zmm22, zmm21, 8                                 // w_0
-  vpermd zmm22, zmm22, zmm0                              // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vpsrld zmm24, zmm23, 8                                 // w_1
-  vpermd zmm24, zmm24, zmm0                              // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r13 + 36]               // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 36]               // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 36]               // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 36]               // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 36]               // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 36]               // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 36]               // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rax + 36]               // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpsrld zmm22, zmm21, 16                                // w_0
-  vpermd zmm22, zmm22, zmm0                              // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vpsrld zmm24, zmm23, 16                                // w_1
-  vpermd zmm24, zmm24, zmm0                              // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r13 + 40]               // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 40]               // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 40]               // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 40]               // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 40]               // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 40]               // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 40]               // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rax + 40]               // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
+  vmovdqa64 zmm23, zmm17                                 // zero_0
+  vfmadd231ps zmm23, zmm22, zmm19                        // w_0
+  vmovdqu64 zmm22, zmmword ptr [r14 + 320]               // w_1
+  vpermd zmm24, zmm22, zmm0                              // w_1
+  vmovdqa64 zmm25, zmm18                                 // zero_1
+  vfmadd231ps zmm25, zmm24, zmm20                        // w_1
+  vpbroadcastd zmm24, dword ptr [r13 + 32]               // a_0
+  vfmadd231ps zmm1, zmm23, zmm24                         // acc
+  vfmadd231ps zmm2, zmm25, zmm24                         // acc
+  vpbroadcastd zmm24, dword ptr [rdx + 32]               // a_1
+  vfmadd231ps zmm3, zmm23, zmm24                         // acc
+  vfmadd231ps zmm4, zmm25, zmm24                         // acc
+  vpbroadcastd zmm24, dword ptr [r10 + 32]               // a_2
+  vfmadd231ps zmm5, zmm23, zmm24                         // acc
+  vfmadd231ps zmm6, zmm25, zmm24                         // acc
+  vpbroadcastd zmm24, dword ptr [r11 + 32]               // a_3
+  vfmadd231ps zmm7, zmm23, zmm24                         // acc
+  vfmadd231ps zmm8, zmm25, zmm24                         // acc
+  vpbroadcastd zmm24, dword ptr [rbx + 32]               // a_4
+  vfmadd231ps zmm9, zmm23, zmm24                         // acc
+  vfmadd231ps zmm10, zmm25, zmm24                        // acc
+  vpbroadcastd zmm24, dword ptr [rbp + 32]               // a_5
+  vfmadd231ps zmm11, zmm23, zmm24                        // acc
+  vfmadd231ps zmm12, zmm25, zmm24                        // acc
+  vpbroadcastd zmm24, dword ptr [r12 + 32]               // a_6
+  vfmadd231ps zmm13, zmm23, zmm24                        // acc
+  vfmadd231ps zmm14, zmm25, zmm24                        // acc
+  vpbroadcastd zmm24, dword ptr [rax + 32]               // a_7
+  vfmadd231ps zmm15, zmm23, zmm24                        // acc
+  vfmadd231ps zmm16, zmm25, zmm24                        // acc
+  vpsrld zmm23, zmm21, 8                                 // w_0
+  vpermd zmm23, zmm23, zmm0                              // w_0
+  vmovdqa64 zmm24, zmm17                                 // zero_0
+  vfmadd231ps zmm24, zmm23, zmm19                        // w_0
+  vpsrld zmm23, zmm22, 8                                 // w_1
+  vpermd zmm23, zmm23, zmm0                              // w_1
+  vmovdqa64 zmm25, zmm18                                 // zero_1
+  vfmadd231ps zmm25, zmm23, zmm20                        // w_1
+  vpbroadcastd zmm23, dword ptr [r13 + 36]               // a_0
+  vfmadd231ps zmm1, zmm24, zmm23                         // acc
+  vfmadd231ps zmm2, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rdx + 36]               // a_1
+  vfmadd231ps zmm3, zmm24, zmm23                         // acc
+  vfmadd231ps zmm4, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r10 + 36]               // a_2
+  vfmadd231ps zmm5, zmm24, zmm23                         // acc
+  vfmadd231ps zmm6, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r11 + 36]               // a_3
+  vfmadd231ps zmm7, zmm24, zmm23                         // acc
+  vfmadd231ps zmm8, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbx + 36]               // a_4
+  vfmadd231ps zmm9, zmm24, zmm23                         // acc
+  vfmadd231ps zmm10, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rbp + 36]               // a_5
+  vfmadd231ps zmm11, zmm24, zmm23                        // acc
+  vfmadd231ps zmm12, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r12 + 36]               // a_6
+  vfmadd231ps zmm13, zmm24, zmm23                        // acc
+  vfmadd231ps zmm14, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rax + 36]               // a_7
+  vfmadd231ps zmm15, zmm24, zmm23                        // acc
+  vfmadd231ps zmm16, zmm25, zmm23                        // acc
+  vpsrld zmm23, zmm21, 16                                // w_0
+  vpermd zmm23, zmm23, zmm0                              // w_0
+  vmovdqa64 zmm24, zmm17                                 // zero_0
+  vfmadd231ps zmm24, zmm23, zmm19                        // w_0
+  vpsrld zmm23, zmm22, 16                                // w_1
+  vpermd zmm23, zmm23, zmm0                              // w_1
+  vmovdqa64 zmm25, zmm18                                 // zero_1
+  vfmadd231ps zmm25, zmm23, zmm20                        // w_1
+  vpbroadcastd zmm23, dword ptr [r13 + 40]               // a_0
+  vfmadd231ps zmm1, zmm24, zmm23                         // acc
+  vfmadd231ps zmm2, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rdx + 40]               // a_1
+  vfmadd231ps zmm3, zmm24, zmm23                         // acc
+  vfmadd231ps zmm4, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r10 + 40]               // a_2
+  vfmadd231ps zmm5, zmm24, zmm23                         // acc
+  vfmadd231ps zmm6, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r11 + 40]               // a_3
+  vfmadd231ps zmm7, zmm24, zmm23                         // acc
+  vfmadd231ps zmm8, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbx + 40]               // a_4
+  vfmadd231ps zmm9, zmm24, zmm23                         // acc
+  vfmadd231ps zmm10, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rbp + 40]               // a_5
+  vfmadd231ps zmm11, zmm24, zmm23                        // acc
+  vfmadd231ps zmm12, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r12 + 40]               // a_6
+  vfmadd231ps zmm13, zmm24, zmm23                        // acc
+  vfmadd231ps zmm14, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rax + 40]               // a_7
+  vfmadd231ps zmm15, zmm24, zmm23                        // acc
+  vfmadd231ps zmm16, zmm25, zmm23                        // acc
   prefetcht1 byte ptr [r8 + 256]                         // ahead
-  vpsrld zmm22, zmm21, 24                                // w_0
-  vpermd zmm22, zmm22, zmm0                              // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vpsrld zmm24, zmm23, 24                                // w_1
-  vpermd zmm24, zmm24, zmm0                              // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r13 + 44]               // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 44]               // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 44]               // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 44]               // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 44]               // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 44]               // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 44]               // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rax + 44]               // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpsrld zmm22, zmm21, 4                                 // w_0
-  vpermd zmm22, zmm22, zmm0                              // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vpsrld zmm24, zmm23, 4                                 // w_1
-  vpermd zmm24, zmm24, zmm0                              // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r13 + 96]               // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 96]               // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 96]               // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 96]               // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 96]               // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 96]               // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 96]               // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rax + 96]               // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpsrld zmm22, zmm21, 12                                // w_0
-  vpermd zmm22, zmm22, zmm0                              // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vpsrld zmm24, zmm23, 12                                // w_1
-  vpermd zmm24, zmm24, zmm0                              // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r13 + 100]              // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 100]              // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 100]              // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 100]              // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 100]              // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 100]              // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 100]              // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rax + 100]              // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpsrld zmm22, zmm21, 20                                // w_0
-  vpermd zmm22, zmm22, zmm0                              // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vpsrld zmm24, zmm23, 20                                // w_1
-  vpermd zmm24, zmm24, zmm0                              // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r13 + 104]              // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 104]              // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 104]              // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 104]              // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 104]              // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 104]              // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 104]              // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rax + 104]              // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
+  vpsrld zmm23, zmm21, 24                                // w_0
+  vpermd zmm23, zmm23, zmm0                              // w_0
+  vmovdqa64 zmm24, zmm17                                 // zero_0
+  vfmadd231ps zmm24, zmm23, zmm19                        // w_0
+  vpsrld zmm23, zmm22, 24                                // w_1
+  vpermd zmm23, zmm23, zmm0                              // w_1
+  vmovdqa64 zmm25, zmm18                                 // zero_1
+  vfmadd231ps zmm25, zmm23, zmm20                        // w_1
+  vpbroadcastd zmm23, dword ptr [r13 + 44]               // a_0
+  vfmadd231ps zmm1, zmm24, zmm23                         // acc
+  vfmadd231ps zmm2, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rdx + 44]               // a_1
+  vfmadd231ps zmm3, zmm24, zmm23                         // acc
+  vfmadd231ps zmm4, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r10 + 44]               // a_2
+  vfmadd231ps zmm5, zmm24, zmm23                         // acc
+  vfmadd231ps zmm6, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r11 + 44]               // a_3
+  vfmadd231ps zmm7, zmm24, zmm23                         // acc
+  vfmadd231ps zmm8, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbx + 44]               // a_4
+  vfmadd231ps zmm9, zmm24, zmm23                         // acc
+  vfmadd231ps zmm10, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rbp + 44]               // a_5
+  vfmadd231ps zmm11, zmm24, zmm23                        // acc
+  vfmadd231ps zmm12, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r12 + 44]               // a_6
+  vfmadd231ps zmm13, zmm24, zmm23                        // acc
+  vfmadd231ps zmm14, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rax + 44]               // a_7
+  vfmadd231ps zmm15, zmm24, zmm23                        // acc
+  vfmadd231ps zmm16, zmm25, zmm23                        // acc
+  vpsrld zmm23, zmm21, 4                                 // w_0
+  vpermd zmm23, zmm23, zmm0                              // w_0
+  vmovdqa64 zmm24, zmm17                                 // zero_0
+  vfmadd231ps zmm24, zmm23, zmm19                        // w_0
+  vpsrld zmm23, zmm22, 4                                 // w_1
+  vpermd zmm23, zmm23, zmm0                              // w_1
+  vmovdqa64 zmm25, zmm18                                 // zero_1
+  vfmadd231ps zmm25, zmm23, zmm20                        // w_1
+  vpbroadcastd zmm23, dword ptr [r13 + 96]               // a_0
+  vfmadd231ps zmm1, zmm24, zmm23                         // acc
+  vfmadd231ps zmm2, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rdx + 96]               // a_1
+  vfmadd231ps zmm3, zmm24, zmm23                         // acc
+  vfmadd231ps zmm4, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r10 + 96]               // a_2
+  vfmadd231ps zmm5, zmm24, zmm23                         // acc
+  vfmadd231ps zmm6, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r11 + 96]               // a_3
+  vfmadd231ps zmm7, zmm24, zmm23                         // acc
+  vfmadd231ps zmm8, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbx + 96]               // a_4
+  vfmadd231ps zmm9, zmm24, zmm23                         // acc
+  vfmadd231ps zmm10, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rbp + 96]               // a_5
+  vfmadd231ps zmm11, zmm24, zmm23                        // acc
+  vfmadd231ps zmm12, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r12 + 96]               // a_6
+  vfmadd231ps zmm13, zmm24, zmm23                        // acc
+  vfmadd231ps zmm14, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rax + 96]               // a_7
+  vfmadd231ps zmm15, zmm24, zmm23                        // acc
+  vfmadd231ps zmm16, zmm25, zmm23                        // acc
+  vpsrld zmm23, zmm21, 12                                // w_0
+  vpermd zmm23, zmm23, zmm0                              // w_0
+  vmovdqa64 zmm24, zmm17                                 // zero_0
+  vfmadd231ps zmm24, zmm23, zmm19                        // w_0
+  vpsrld zmm23, zmm22, 12                                // w_1
+  vpermd zmm23, zmm23, zmm0                              // w_1
+  vmovdqa64 zmm25, zmm18                                 // zero_1
+  vfmadd231ps zmm25, zmm23, zmm20                        // w_1
+  vpbroadcastd zmm23, dword ptr [r13 + 100]              // a_0
+  vfmadd231ps zmm1, zmm24, zmm23                         // acc
+  vfmadd231ps zmm2, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rdx + 100]              // a_1
+  vfmadd231ps zmm3, zmm24, zmm23                         // acc
+  vfmadd231ps zmm4, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r10 + 100]              // a_2
+  vfmadd231ps zmm5, zmm24, zmm23                         // acc
+  vfmadd231ps zmm6, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r11 + 100]              // a_3
+  vfmadd231ps zmm7, zmm24, zmm23                         // acc
+  vfmadd231ps zmm8, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbx + 100]              // a_4
+  vfmadd231ps zmm9, zmm24, zmm23                         // acc
+  vfmadd231ps zmm10, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rbp + 100]              // a_5
+  vfmadd231ps zmm11, zmm24, zmm23                        // acc
+  vfmadd231ps zmm12, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r12 + 100]              // a_6
+  vfmadd231ps zmm13, zmm24, zmm23                        // acc
+  vfmadd231ps zmm14, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rax + 100]              // a_7
+  vfmadd231ps zmm15, zmm24, zmm23                        // acc
+  vfmadd231ps zmm16, zmm25, zmm23                        // acc
+  vpsrld zmm23, zmm21, 20                                // w_0
+  vpermd zmm23, zmm23, zmm0                              // w_0
+  vmovdqa64 zmm24, zmm17                                 // zero_0
+  vfmadd231ps zmm24, zmm23, zmm19                        // w_0
+  vpsrld zmm23, zmm22, 20                                // w_1
+  vpermd zmm23, zmm23, zmm0                              // w_1
+  vmovdqa64 zmm25, zmm18                                 // zero_1
+  vfmadd231ps zmm25, zmm23, zmm20                        // w_1
+  vpbroadcastd zmm23, dword ptr [r13 + 104]              // a_0
+  vfmadd231ps zmm1, zmm24, zmm23                         // acc
+  vfmadd231ps zmm2, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rdx + 104]              // a_1
+  vfmadd231ps zmm3, zmm24, zmm23                         // acc
+  vfmadd231ps zmm4, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r10 + 104]              // a_2
+  vfmadd231ps zmm5, zmm24, zmm23                         // acc
+  vfmadd231ps zmm6, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r11 + 104]              // a_3
+  vfmadd231ps zmm7, zmm24, zmm23                         // acc
+  vfmadd231ps zmm8, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbx + 104]              // a_4
+  vfmadd231ps zmm9, zmm24, zmm23                         // acc
+  vfmadd231ps zmm10, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rbp + 104]              // a_5
+  vfmadd231ps zmm11, zmm24, zmm23                        // acc
+  vfmadd231ps zmm12, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r12 + 104]              // a_6
+  vfmadd231ps zmm13, zmm24, zmm23                        // acc
+  vfmadd231ps zmm14, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rax + 104]              // a_7
+  vfmadd231ps zmm15, zmm24, zmm23                        // acc
+  vfmadd231ps zmm16, zmm25, zmm23                        // acc
   prefetcht1 byte ptr [r8 + 320]                         // ahead
   vpsrld zmm21, zmm21, 28                                // w_0
   vpermd zmm21, zmm21, zmm0                              // w_0
-  vsubps zmm21, zmm21, zmm19                             // w_0
-  vmulps zmm21, zmm21, zmm17                             // w_0
-  vpsrld zmm22, zmm23, 28                                // w_1
-  vpermd zmm22, zmm22, zmm0                              // w_1
-  vsubps zmm22, zmm22, zmm20                             // w_1
-  vmulps zmm22, zmm22, zmm18                             // w_1
-  vpbroadcastd zmm23, dword ptr [r13 + 108]              // a_0
-  vfmadd231ps zmm1, zmm21, zmm23                         // acc
-  vfmadd231ps zmm2, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [rdx + 108]              // a_1
-  vfmadd231ps zmm3, zmm21, zmm23                         // acc
-  vfmadd231ps zmm4, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [r10 + 108]              // a_2
-  vfmadd231ps zmm5, zmm21, zmm23                         // acc
-  vfmadd231ps zmm6, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [r11 + 108]              // a_3
-  vfmadd231ps zmm7, zmm21, zmm23                         // acc
-  vfmadd231ps zmm8, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [rbx + 108]              // a_4
-  vfmadd231ps zmm9, zmm21, zmm23                         // acc
-  vfmadd231ps zmm10, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [rbp + 108]              // a_5
-  vfmadd231ps zmm11, zmm21, zmm23                        // acc
-  vfmadd231ps zmm12, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [r12 + 108]              // a_6
-  vfmadd231ps zmm13, zmm21, zmm23                        // acc
-  vfmadd231ps zmm14, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [rax + 108]              // a_7
-  vfmadd231ps zmm15, zmm21, zmm23                        // acc
-  vfmadd231ps zmm16, zmm22, zmm23                        // acc
+  vmovdqa64 zmm23, zmm17                                 // zero_0
+  vfmadd231ps zmm23, zmm21, zmm19                        // w_0
+  vpsrld zmm21, zmm22, 28                                // w_1
+  vpermd zmm21, zmm21, zmm0                              // w_1
+  vmovdqa64 zmm22, zmm18                                 // zero_1
+  vfmadd231ps zmm22, zmm21, zmm20                        // w_1
+  vpbroadcastd zmm21, dword ptr [r13 + 108]              // a_0
+  vfmadd231ps zmm1, zmm23, zmm21                         // acc
+  vfmadd231ps zmm2, zmm22, zmm21                         // acc
+  vpbroadcastd zmm21, dword ptr [rdx + 108]              // a_1
+  vfmadd231ps zmm3, zmm23, zmm21                         // acc
+  vfmadd231ps zmm4, zmm22, zmm21                         // acc
+  vpbroadcastd zmm21, dword ptr [r10 + 108]              // a_2
+  vfmadd231ps zmm5, zmm23, zmm21                         // acc
+  vfmadd231ps zmm6, zmm22, zmm21                         // acc
+  vpbroadcastd zmm21, dword ptr [r11 + 108]              // a_3
+  vfmadd231ps zmm7, zmm23, zmm21                         // acc
+  vfmadd231ps zmm8, zmm22, zmm21                         // acc
+  vpbroadcastd zmm21, dword ptr [rbx + 108]              // a_4
+  vfmadd231ps zmm9, zmm23, zmm21                         // acc
+  vfmadd231ps zmm10, zmm22, zmm21                        // acc
+  vpbroadcastd zmm21, dword ptr [rbp + 108]              // a_5
+  vfmadd231ps zmm11, zmm23, zmm21                        // acc
+  vfmadd231ps zmm12, zmm22, zmm21                        // acc
+  vpbroadcastd zmm21, dword ptr [r12 + 108]              // a_6
+  vfmadd231ps zmm13, zmm23, zmm21                        // acc
+  vfmadd231ps zmm14, zmm22, zmm21                        // acc
+  vpbroadcastd zmm21, dword ptr [rax + 108]              // a_7
+  vfmadd231ps zmm15, zmm23, zmm21                        // acc
+  vfmadd231ps zmm16, zmm22, zmm21                        // acc
   vmovdqu64 zmm21, zmmword ptr [r14 + 384]               // w_0
   vpermd zmm22, zmm21, zmm0                              // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vmovdqu64 zmm23, zmmword ptr [r14 + 448]               // w_1
-  vpermd zmm24, zmm23, zmm0                              // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r13 + 48]               // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 48]               // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 48]               // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 48]               // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 48]               // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 48]               // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 48]               // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rax + 48]               // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpsrld zmm22, zmm21, 8                                 // w_0
-  vpermd zmm22, zmm22, zmm0                              // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vpsrld zmm24, zmm23, 8                                 // w_1
-  vpermd zmm24, zmm24, zmm0                              // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r13 + 52]               // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 52]               // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 52]               // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 52]               // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 52]               // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 52]               // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 52]               // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rax + 52]               // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpsrld zmm22, zmm21, 16                                // w_0
-  vpermd zmm22, zmm22, zmm0                              // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vpsrld zmm24, zmm23, 16                                // w_1
-  vpermd zmm24, zmm24, zmm0                              // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r13 + 56]               // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 56]               // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 56]               // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 56]               // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 56]               // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 56]               // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 56]               // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rax + 56]               // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
+  vmovdqa64 zmm23, zmm17                                 // zero_0
+  vfmadd231ps zmm23, zmm22, zmm19                        // w_0
+  vmovdqu64 zmm22, zmmword ptr [r14 + 448]               // w_1
+  vpermd zmm24, zmm22, zmm0                              // w_1
+  vmovdqa64 zmm25, zmm18                                 // zero_1
+  vfmadd231ps zmm25, zmm24, zmm20                        // w_1
+  vpbroadcastd zmm24, dword ptr [r13 + 48]               // a_0
+  vfmadd231ps zmm1, zmm23, zmm24                         // acc
+  vfmadd231ps zmm2, zmm25, zmm24                         // acc
+  vpbroadcastd zmm24, dword ptr [rdx + 48]               // a_1
+  vfmadd231ps zmm3, zmm23, zmm24                         // acc
+  vfmadd231ps zmm4, zmm25, zmm24                         // acc
+  vpbroadcastd zmm24, dword ptr [r10 + 48]               // a_2
+  vfmadd231ps zmm5, zmm23, zmm24                         // acc
+  vfmadd231ps zmm6, zmm25, zmm24                         // acc
+  vpbroadcastd zmm24, dword ptr [r11 + 48]               // a_3
+  vfmadd231ps zmm7, zmm23, zmm24                         // acc
+  vfmadd231ps zmm8, zmm25, zmm24                         // acc
+  vpbroadcastd zmm24, dword ptr [rbx + 48]               // a_4
+  vfmadd231ps zmm9, zmm23, zmm24                         // acc
+  vfmadd231ps zmm10, zmm25, zmm24                        // acc
+  vpbroadcastd zmm24, dword ptr [rbp + 48]               // a_5
+  vfmadd231ps zmm11, zmm23, zmm24                        // acc
+  vfmadd231ps zmm12, zmm25, zmm24                        // acc
+  vpbroadcastd zmm24, dword ptr [r12 + 48]               // a_6
+  vfmadd231ps zmm13, zmm23, zmm24                        // acc
+  vfmadd231ps zmm14, zmm25, zmm24                        // acc
+  vpbroadcastd zmm24, dword ptr [rax + 48]               // a_7
+  vfmadd231ps zmm15, zmm23, zmm24                        // acc
+  vfmadd231ps zmm16, zmm25, zmm24                        // acc
+  vpsrld zmm23, zmm21, 8                                 // w_0
+  vpermd zmm23, zmm23, zmm0                              // w_0
+  vmovdqa64 zmm24, zmm17                                 // zero_0
+  vfmadd231ps zmm24, zmm23, zmm19                        // w_0
+  vpsrld zmm23, zmm22, 8                                 // w_1
+  vpermd zmm23, zmm23, zmm0                              // w_1
+  vmovdqa64 zmm25, zmm18                                 // zero_1
+  vfmadd231ps zmm25, zmm23, zmm20                        // w_1
+  vpbroadcastd zmm23, dword ptr [r13 + 52]               // a_0
+  vfmadd231ps zmm1, zmm24, zmm23                         // acc
+  vfmadd231ps zmm2, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rdx + 52]               // a_1
+  vfmadd231ps zmm3, zmm24, zmm23                         // acc
+  vfmadd231ps zmm4, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r10 + 52]               // a_2
+  vfmadd231ps zmm5, zmm24, zmm23                         // acc
+  vfmadd231ps zmm6, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r11 + 52]               // a_3
+  vfmadd231ps zmm7, zmm24, zmm23                         // acc
+  vfmadd231ps zmm8, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbx + 52]               // a_4
+  vfmadd231ps zmm9, zmm24, zmm23                         // acc
+  vfmadd231ps zmm10, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rbp + 52]               // a_5
+  vfmadd231ps zmm11, zmm24, zmm23                        // acc
+  vfmadd231ps zmm12, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r12 + 52]               // a_6
+  vfmadd231ps zmm13, zmm24, zmm23                        // acc
+  vfmadd231ps zmm14, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rax + 52]               // a_7
+  vfmadd231ps zmm15, zmm24, zmm23                        // acc
+  vfmadd231ps zmm16, zmm25, zmm23                        // acc
+  vpsrld zmm23, zmm21, 16                                // w_0
+  vpermd zmm23, zmm23, zmm0                              // w_0
+  vmovdqa64 zmm24, zmm17                                 // zero_0
+  vfmadd231ps zmm24, zmm23, zmm19                        // w_0
+  vpsrld zmm23, zmm22, 16                                // w_1
+  vpermd zmm23, zmm23, zmm0                              // w_1
+  vmovdqa64 zmm25, zmm18                                 // zero_1
+  vfmadd231ps zmm25, zmm23, zmm20                        // w_1
+  vpbroadcastd zmm23, dword ptr [r13 + 56]               // a_0
+  vfmadd231ps zmm1, zmm24, zmm23                         // acc
+  vfmadd231ps zmm2, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rdx + 56]               // a_1
+  vfmadd231ps zmm3, zmm24, zmm23                         // acc
+  vfmadd231ps zmm4, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r10 + 56]               // a_2
+  vfmadd231ps zmm5, zmm24, zmm23                         // acc
+  vfmadd231ps zmm6, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r11 + 56]               // a_3
+  vfmadd231ps zmm7, zmm24, zmm23                         // acc
+  vfmadd231ps zmm8, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbx + 56]               // a_4
+  vfmadd231ps zmm9, zmm24, zmm23                         // acc
+  vfmadd231ps zmm10, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rbp + 56]               // a_5
+  vfmadd231ps zmm11, zmm24, zmm23                        // acc
+  vfmadd231ps zmm12, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r12 + 56]               // a_6
+  vfmadd231ps zmm13, zmm24, zmm23                        // acc
+  vfmadd231ps zmm14, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rax + 56]               // a_7
+  vfmadd231ps zmm15, zmm24, zmm23                        // acc
+  vfmadd231ps zmm16, zmm25, zmm23                        // acc
   prefetcht1 byte ptr [r8 + 384]                         // ahead
-  vpsrld zmm22, zmm21, 24                                // w_0
-  vpermd zmm22, zmm22, zmm0                              // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vpsrld zmm24, zmm23, 24                                // w_1
-  vpermd zmm24, zmm24, zmm0                              // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r13 + 60]               // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 60]               // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 60]               // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 60]               // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 60]               // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 60]               // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 60]               // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rax + 60]               // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpsrld zmm22, zmm21, 4                                 // w_0
-  vpermd zmm22, zmm22, zmm0                              // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vpsrld zmm24, zmm23, 4                                 // w_1
-  vpermd zmm24, zmm24, zmm0                              // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r13 + 112]              // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 112]              // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 112]              // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 112]              // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 112]              // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 112]              // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 112]              // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rax + 112]              // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpsrld zmm22, zmm21, 12                                // w_0
-  vpermd zmm22, zmm22, zmm0                              // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vpsrld zmm24, zmm23, 12                                // w_1
-  vpermd zmm24, zmm24, zmm0                              // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r13 + 116]              // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 116]              // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 116]              // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 116]              // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 116]              // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 116]              // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 116]              // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rax + 116]              // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpsrld zmm22, zmm21, 20                                // w_0
-  vpermd zmm22, zmm22, zmm0                              // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vpsrld zmm24, zmm23, 20                                // w_1
-  vpermd zmm24, zmm24, zmm0                              // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r13 + 120]              // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 120]              // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r10 + 120]              // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 120]              // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 120]              // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 120]              // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 120]              // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rax + 120]              // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
+  vpsrld zmm23, zmm21, 24                                // w_0
+  vpermd zmm23, zmm23, zmm0                              // w_0
+  vmovdqa64 zmm24, zmm17                                 // zero_0
+  vfmadd231ps zmm24, zmm23, zmm19                        // w_0
+  vpsrld zmm23, zmm22, 24                                // w_1
+  vpermd zmm23, zmm23, zmm0                              // w_1
+  vmovdqa64 zmm25, zmm18                                 // zero_1
+  vfmadd231ps zmm25, zmm23, zmm20                        // w_1
+  vpbroadcastd zmm23, dword ptr [r13 + 60]               // a_0
+  vfmadd231ps zmm1, zmm24, zmm23                         // acc
+  vfmadd231ps zmm2, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rdx + 60]               // a_1
+  vfmadd231ps zmm3, zmm24, zmm23                         // acc
+  vfmadd231ps zmm4, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r10 + 60]               // a_2
+  vfmadd231ps zmm5, zmm24, zmm23                         // acc
+  vfmadd231ps zmm6, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r11 + 60]               // a_3
+  vfmadd231ps zmm7, zmm24, zmm23                         // acc
+  vfmadd231ps zmm8, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbx + 60]               // a_4
+  vfmadd231ps zmm9, zmm24, zmm23                         // acc
+  vfmadd231ps zmm10, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rbp + 60]               // a_5
+  vfmadd231ps zmm11, zmm24, zmm23                        // acc
+  vfmadd231ps zmm12, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r12 + 60]               // a_6
+  vfmadd231ps zmm13, zmm24, zmm23                        // acc
+  vfmadd231ps zmm14, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rax + 60]               // a_7
+  vfmadd231ps zmm15, zmm24, zmm23                        // acc
+  vfmadd231ps zmm16, zmm25, zmm23                        // acc
+  vpsrld zmm23, zmm21, 4                                 // w_0
+  vpermd zmm23, zmm23, zmm0                              // w_0
+  vmovdqa64 zmm24, zmm17                                 // zero_0
+  vfmadd231ps zmm24, zmm23, zmm19                        // w_0
+  vpsrld zmm23, zmm22, 4                                 // w_1
+  vpermd zmm23, zmm23, zmm0                              // w_1
+  vmovdqa64 zmm25, zmm18                                 // zero_1
+  vfmadd231ps zmm25, zmm23, zmm20                        // w_1
+  vpbroadcastd zmm23, dword ptr [r13 + 112]              // a_0
+  vfmadd231ps zmm1, zmm24, zmm23                         // acc
+  vfmadd231ps zmm2, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rdx + 112]              // a_1
+  vfmadd231ps zmm3, zmm24, zmm23                         // acc
+  vfmadd231ps zmm4, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r10 + 112]              // a_2
+  vfmadd231ps zmm5, zmm24, zmm23                         // acc
+  vfmadd231ps zmm6, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r11 + 112]              // a_3
+  vfmadd231ps zmm7, zmm24, zmm23                         // acc
+  vfmadd231ps zmm8, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbx + 112]              // a_4
+  vfmadd231ps zmm9, zmm24, zmm23                         // acc
+  vfmadd231ps zmm10, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rbp + 112]              // a_5
+  vfmadd231ps zmm11, zmm24, zmm23                        // acc
+  vfmadd231ps zmm12, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r12 + 112]              // a_6
+  vfmadd231ps zmm13, zmm24, zmm23                        // acc
+  vfmadd231ps zmm14, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rax + 112]              // a_7
+  vfmadd231ps zmm15, zmm24, zmm23                        // acc
+  vfmadd231ps zmm16, zmm25, zmm23                        // acc
+  vpsrld zmm23, zmm21, 12                                // w_0
+  vpermd zmm23, zmm23, zmm0                              // w_0
+  vmovdqa64 zmm24, zmm17                                 // zero_0
+  vfmadd231ps zmm24, zmm23, zmm19                        // w_0
+  vpsrld zmm23, zmm22, 12                                // w_1
+  vpermd zmm23, zmm23, zmm0                              // w_1
+  vmovdqa64 zmm25, zmm18                                 // zero_1
+  vfmadd231ps zmm25, zmm23, zmm20                        // w_1
+  vpbroadcastd zmm23, dword ptr [r13 + 116]              // a_0
+  vfmadd231ps zmm1, zmm24, zmm23                         // acc
+  vfmadd231ps zmm2, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rdx + 116]              // a_1
+  vfmadd231ps zmm3, zmm24, zmm23                         // acc
+  vfmadd231ps zmm4, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r10 + 116]              // a_2
+  vfmadd231ps zmm5, zmm24, zmm23                         // acc
+  vfmadd231ps zmm6, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r11 + 116]              // a_3
+  vfmadd231ps zmm7, zmm24, zmm23                         // acc
+  vfmadd231ps zmm8, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbx + 116]              // a_4
+  vfmadd231ps zmm9, zmm24, zmm23                         // acc
+  vfmadd231ps zmm10, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rbp + 116]              // a_5
+  vfmadd231ps zmm11, zmm24, zmm23                        // acc
+  vfmadd231ps zmm12, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r12 + 116]              // a_6
+  vfmadd231ps zmm13, zmm24, zmm23                        // acc
+  vfmadd231ps zmm14, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rax + 116]              // a_7
+  vfmadd231ps zmm15, zmm24, zmm23                        // acc
+  vfmadd231ps zmm16, zmm25, zmm23                        // acc
+  vpsrld zmm23, zmm21, 20                                // w_0
+  vpermd zmm23, zmm23, zmm0                              // w_0
+  vmovdqa64 zmm24, zmm17                                 // zero_0
+  vfmadd231ps zmm24, zmm23, zmm19                        // w_0
+  vpsrld zmm23, zmm22, 20                                // w_1
+  vpermd zmm23, zmm23, zmm0                              // w_1
+  vmovdqa64 zmm25, zmm18                                 // zero_1
+  vfmadd231ps zmm25, zmm23, zmm20                        // w_1
+  vpbroadcastd zmm23, dword ptr [r13 + 120]              // a_0
+  vfmadd231ps zmm1, zmm24, zmm23                         // acc
+  vfmadd231ps zmm2, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rdx + 120]              // a_1
+  vfmadd231ps zmm3, zmm24, zmm23                         // acc
+  vfmadd231ps zmm4, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r10 + 120]              // a_2
+  vfmadd231ps zmm5, zmm24, zmm23                         // acc
+  vfmadd231ps zmm6, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r11 + 120]              // a_3
+  vfmadd231ps zmm7, zmm24, zmm23                         // acc
+  vfmadd231ps zmm8, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbx + 120]              // a_4
+  vfmadd231ps zmm9, zmm24, zmm23                         // acc
+  vfmadd231ps zmm10, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rbp + 120]              // a_5
+  vfmadd231ps zmm11, zmm24, zmm23                        // acc
+  vfmadd231ps zmm12, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r12 + 120]              // a_6
+  vfmadd231ps zmm13, zmm24, zmm23                        // acc
+  vfmadd231ps zmm14, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rax + 120]              // a_7
+  vfmadd231ps zmm15, zmm24, zmm23                        // acc
+  vfmadd231ps zmm16, zmm25, zmm23                        // acc
   prefetcht1 byte ptr [r8 + 448]                         // ahead
   vpsrld zmm21, zmm21, 28                                // w_0
   vpermd zmm21, zmm21, zmm0                              // w_0
-  vsubps zmm21, zmm21, zmm19                             // w_0
-  vmulps zmm21, zmm21, zmm17                             // w_0
-  vpsrld zmm22, zmm23, 28                                // w_1
-  vpermd zmm22, zmm22, zmm0                              // w_1
-  vsubps zmm22, zmm22, zmm20                             // w_1
-  vmulps zmm22, zmm22, zmm18                             // w_1
-  vpbroadcastd zmm23, dword ptr [r13 + 124]              // a_0
-  vfmadd231ps zmm1, zmm21, zmm23                         // acc
-  vfmadd231ps zmm2, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [rdx + 124]              // a_1
-  vfmadd231ps zmm3, zmm21, zmm23                         // acc
-  vfmadd231ps zmm4, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [r10 + 124]              // a_2
-  vfmadd231ps zmm5, zmm21, zmm23                         // acc
-  vfmadd231ps zmm6, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [r11 + 124]              // a_3
-  vfmadd231ps zmm7, zmm21, zmm23                         // acc
-  vfmadd231ps zmm8, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [rbx + 124]              // a_4
-  vfmadd231ps zmm9, zmm21, zmm23                         // acc
-  vfmadd231ps zmm10, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [rbp + 124]              // a_5
-  vfmadd231ps zmm11, zmm21, zmm23                        // acc
-  vfmadd231ps zmm12, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [r12 + 124]              // a_6
-  vfmadd231ps zmm13, zmm21, zmm23                        // acc
-  vfmadd231ps zmm14, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [rax + 124]              // a_7
-  vfmadd231ps zmm15, zmm21, zmm23                        // acc
-  vfmadd231ps zmm16, zmm22, zmm23                        // acc
+  vmovdqa64 zmm23, zmm17                                 // zero_0
+  vfmadd231ps zmm23, zmm21, zmm19                        // w_0
+  vpsrld zmm21, zmm22, 28                                // w_1
+  vpermd zmm21, zmm21, zmm0                              // w_1
+  vmovdqa64 zmm22, zmm18                                 // zero_1
+  vfmadd231ps zmm22, zmm21, zmm20                        // w_1
+  vpbroadcastd zmm21, dword ptr [r13 + 124]              // a_0
+  vfmadd231ps zmm1, zmm23, zmm21                         // acc
+  vfmadd231ps zmm2, zmm22, zmm21                         // acc
+  vpbroadcastd zmm21, dword ptr [rdx + 124]              // a_1
+  vfmadd231ps zmm3, zmm23, zmm21                         // acc
+  vfmadd231ps zmm4, zmm22, zmm21                         // acc
+  vpbroadcastd zmm21, dword ptr [r10 + 124]              // a_2
+  vfmadd231ps zmm5, zmm23, zmm21                         // acc
+  vfmadd231ps zmm6, zmm22, zmm21                         // acc
+  vpbroadcastd zmm21, dword ptr [r11 + 124]              // a_3
+  vfmadd231ps zmm7, zmm23, zmm21                         // acc
+  vfmadd231ps zmm8, zmm22, zmm21                         // acc
+  vpbroadcastd zmm21, dword ptr [rbx + 124]              // a_4
+  vfmadd231ps zmm9, zmm23, zmm21                         // acc
+  vfmadd231ps zmm10, zmm22, zmm21                        // acc
+  vpbroadcastd zmm21, dword ptr [rbp + 124]              // a_5
+  vfmadd231ps zmm11, zmm23, zmm21                        // acc
+  vfmadd231ps zmm12, zmm22, zmm21                        // acc
+  vpbroadcastd zmm21, dword ptr [r12 + 124]              // a_6
+  vfmadd231ps zmm13, zmm23, zmm21                        // acc
+  vfmadd231ps zmm14, zmm22, zmm21                        // acc
+  vpbroadcastd zmm21, dword ptr [rax + 124]              // a_7
+  vfmadd231ps zmm15, zmm23, zmm21                        // acc
+  vfmadd231ps zmm16, zmm22, zmm21                        // acc
   lea r13, [r13 + 128]
   lea rdx, [rdx + 128]
   lea r10, [r10 + 128]

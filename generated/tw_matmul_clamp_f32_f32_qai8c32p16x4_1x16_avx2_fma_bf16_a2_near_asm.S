@@ -15,8 +15,8 @@
 //  rax n_left  rcx column_bytes  rdx rhs_panel  rsi n_left  rdi args  r8 m_left  r9 dst_tile
 //  r10 lhs_panel  r11 m_left  rbx k  rbp k_left  r12 rhs_prefetch  r13 lhs_panel  r14 rhs_panel
 //  r15 ahead  ymm0 signs  ymm1 acc0_0_0 ...  ymm2 acc0_0_1 ...  ymm3 acc1_0_0 ...
-//  ymm4 acc1_0_1 ...  ymm5 scale_0 ...  ymm6 scale_1 ...  ymm7 zero_0 ...  ymm8 zero_1  ymm9 w_0
-//  ymm10 w_0 ...  ymm11 w_1 ...  ymm12 w_1  ymm13 a_0
+//  ymm4 acc1_0_1 ...  ymm5 scale_0 ...  ymm6 scale_1  ymm7 zero_0 ...  ymm8 zero_1 ...
+//  ymm9 none ...  ymm10 w_0 ...  ymm11 w_0 ...  ymm12 w_1 ...  ymm13 w_1 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -141,447 +141,450 @@ L(k):
   vpslld ymm7, ymm7, 16
   vpmovzxwd ymm8, xmmword ptr [r14 + 560]                // zero_1
   vpslld ymm8, ymm8, 16
+  vpxor xmm9, xmm9, xmm9                                 // none
+  vsubps ymm7, ymm9, ymm7                                // zero_0
+  vmulps ymm7, ymm7, ymm5                                // zero_0
+  vsubps ymm8, ymm9, ymm8                                // zero_1
+  vmulps ymm8, ymm8, ymm6                                // zero_1
   vmovdqu ymm9, ymmword ptr [r14 + 0]                    // w_0
   vpxor ymm9, ymm9, ymm0                                 // w_0
   vpslld ymm10, ymm9, 24                                 // w_0
   vpsrad ymm10, ymm10, 24                                // w_0
   vcvtdq2ps ymm10, ymm10                                 // w_0
-  vsubps ymm10, ymm10, ymm7                              // w_0
-  vmulps ymm10, ymm10, ymm5                              // w_0
-  vmovdqu ymm11, ymmword ptr [r14 + 32]                  // w_1
-  vpxor ymm11, ymm11, ymm0                               // w_1
-  vpslld ymm12, ymm11, 24                                // w_1
+  vmovdqa ymm11, ymm7                                    // zero_0
+  vfmadd231ps ymm11, ymm10, ymm5                         // w_0
+  vmovdqu ymm10, ymmword ptr [r14 + 32]                  // w_1
+  vpxor ymm10, ymm10, ymm0                               // w_1
+  vpslld ymm12, ymm10, 24                                // w_1
   vpsrad ymm12, ymm12, 24                                // w_1
   vcvtdq2ps ymm12, ymm12                                 // w_1
-  vsubps ymm12, ymm12, ymm8                              // w_1
-  vmulps ymm12, ymm12, ymm6                              // w_1
-  vpbroadcastd ymm13, dword ptr [r13 + 0]                // a_0
-  vfmadd231ps ymm1, ymm10, ymm13                         // acc
-  vfmadd231ps ymm2, ymm12, ymm13                         // acc
-  vpslld ymm10, ymm9, 16                                 // w_0
-  vpsrad ymm10, ymm10, 24                                // w_0
-  vcvtdq2ps ymm10, ymm10                                 // w_0
-  vsubps ymm10, ymm10, ymm7                              // w_0
-  vmulps ymm10, ymm10, ymm5                              // w_0
-  vpslld ymm12, ymm11, 16                                // w_1
-  vpsrad ymm12, ymm12, 24                                // w_1
-  vcvtdq2ps ymm12, ymm12                                 // w_1
-  vsubps ymm12, ymm12, ymm8                              // w_1
-  vmulps ymm12, ymm12, ymm6                              // w_1
-  vpbroadcastd ymm13, dword ptr [r13 + 4]                // a_0
-  vfmadd231ps ymm3, ymm10, ymm13                         // acc
-  vfmadd231ps ymm4, ymm12, ymm13                         // acc
-  vpslld ymm10, ymm9, 8                                  // w_0
-  vpsrad ymm10, ymm10, 24                                // w_0
-  vcvtdq2ps ymm10, ymm10                                 // w_0
-  vsubps ymm10, ymm10, ymm7                              // w_0
-  vmulps ymm10, ymm10, ymm5                              // w_0
-  vpslld ymm12, ymm11, 8                                 // w_1
-  vpsrad ymm12, ymm12, 24                                // w_1
-  vcvtdq2ps ymm12, ymm12                                 // w_1
-  vsubps ymm12, ymm12, ymm8                              // w_1
-  vmulps ymm12, ymm12, ymm6                              // w_1
-  vpbroadcastd ymm13, dword ptr [r13 + 8]                // a_0
-  vfmadd231ps ymm1, ymm10, ymm13                         // acc
-  vfmadd231ps ymm2, ymm12, ymm13                         // acc
+  vmovdqa ymm13, ymm8                                    // zero_1
+  vfmadd231ps ymm13, ymm12, ymm6                         // w_1
+  vpbroadcastd ymm12, dword ptr [r13 + 0]                // a_0
+  vfmadd231ps ymm1, ymm11, ymm12                         // acc
+  vfmadd231ps ymm2, ymm13, ymm12                         // acc
+  vpslld ymm11, ymm9, 16                                 // w_0
+  vpsrad ymm11, ymm11, 24                                // w_0
+  vcvtdq2ps ymm11, ymm11                                 // w_0
+  vmovdqa ymm12, ymm7                                    // zero_0
+  vfmadd231ps ymm12, ymm11, ymm5                         // w_0
+  vpslld ymm11, ymm10, 16                                // w_1
+  vpsrad ymm11, ymm11, 24                                // w_1
+  vcvtdq2ps ymm11, ymm11                                 // w_1
+  vmovdqa ymm13, ymm8                                    // zero_1
+  vfmadd231ps ymm13, ymm11, ymm6                         // w_1
+  vpbroadcastd ymm11, dword ptr [r13 + 4]                // a_0
+  vfmadd231ps ymm3, ymm12, ymm11                         // acc
+  vfmadd231ps ymm4, ymm13, ymm11                         // acc
+  vpslld ymm11, ymm9, 8                                  // w_0
+  vpsrad ymm11, ymm11, 24                                // w_0
+  vcvtdq2ps ymm11, ymm11                                 // w_0
+  vmovdqa ymm12, ymm7                                    // zero_0
+  vfmadd231ps ymm12, ymm11, ymm5                         // w_0
+  vpslld ymm11, ymm10, 8                                 // w_1
+  vpsrad ymm11, ymm11, 24                                // w_1
+  vcvtdq2ps ymm11, ymm11                                 // w_1
+  vmovdqa ymm13, ymm8                                    // zero_1
+  vfmadd231ps ymm13, ymm11, ymm6                         // w_1
+  vpbroadcastd ymm11, dword ptr [r13 + 8]                // a_0
+  vfmadd231ps ymm1, ymm12, ymm11                         // acc
+  vfmadd231ps ymm2, ymm13, ymm11                         // acc
   prefetcht0 byte ptr [r15 + 0]                          // ahead
   vpsrad ymm9, ymm9, 24                                  // w_0
   vcvtdq2ps ymm9, ymm9                                   // w_0
-  vsubps ymm9, ymm9, ymm7                                // w_0
-  vmulps ymm9, ymm9, ymm5                                // w_0
-  vpsrad ymm10, ymm11, 24                                // w_1
-  vcvtdq2ps ymm10, ymm10                                 // w_1
-  vsubps ymm10, ymm10, ymm8                              // w_1
-  vmulps ymm10, ymm10, ymm6                              // w_1
-  vpbroadcastd ymm11, dword ptr [r13 + 12]               // a_0
-  vfmadd231ps ymm3, ymm9, ymm11                          // acc
-  vfmadd231ps ymm4, ymm10, ymm11                         // acc
+  vmovdqa ymm11, ymm7                                    // zero_0
+  vfmadd231ps ymm11, ymm9, ymm5                          // w_0
+  vpsrad ymm9, ymm10, 24                                 // w_1
+  vcvtdq2ps ymm9, ymm9                                   // w_1
+  vmovdqa ymm10, ymm8                                    // zero_1
+  vfmadd231ps ymm10, ymm9, ymm6                          // w_1
+  vpbroadcastd ymm9, dword ptr [r13 + 12]                // a_0
+  vfmadd231ps ymm3, ymm11, ymm9                          // acc
+  vfmadd231ps ymm4, ymm10, ymm9                          // acc
   vmovdqu ymm9, ymmword ptr [r14 + 64]                   // w_0
   vpxor ymm9, ymm9, ymm0                                 // w_0
   vpslld ymm10, ymm9, 24                                 // w_0
   vpsrad ymm10, ymm10, 24                                // w_0
   vcvtdq2ps ymm10, ymm10                                 // w_0
-  vsubps ymm10, ymm10, ymm7                              // w_0
-  vmulps ymm10, ymm10, ymm5                              // w_0
-  vmovdqu ymm11, ymmword ptr [r14 + 96]                  // w_1
-  vpxor ymm11, ymm11, ymm0                               // w_1
-  vpslld ymm12, ymm11, 24                                // w_1
+  vmovdqa ymm11, ymm7                                    // zero_0
+  vfmadd231ps ymm11, ymm10, ymm5                         // w_0
+  vmovdqu ymm10, ymmword ptr [r14 + 96]                  // w_1
+  vpxor ymm10, ymm10, ymm0                               // w_1
+  vpslld ymm12, ymm10, 24                                // w_1
   vpsrad ymm12, ymm12, 24                                // w_1
   vcvtdq2ps ymm12, ymm12                                 // w_1
-  vsubps ymm12, ymm12, ymm8                              // w_1
-  vmulps ymm12, ymm12, ymm6                              // w_1
-  vpbroadcastd ymm13, dword ptr [r13 + 16]               // a_0
-  vfmadd231ps ymm1, ymm10, ymm13                         // acc
-  vfmadd231ps ymm2, ymm12, ymm13                         // acc
-  vpslld ymm10, ymm9, 16                                 // w_0
-  vpsrad ymm10, ymm10, 24                                // w_0
-  vcvtdq2ps ymm10, ymm10                                 // w_0
-  vsubps ymm10, ymm10, ymm7                              // w_0
-  vmulps ymm10, ymm10, ymm5                              // w_0
-  vpslld ymm12, ymm11, 16                                // w_1
-  vpsrad ymm12, ymm12, 24                                // w_1
-  vcvtdq2ps ymm12, ymm12                                 // w_1
-  vsubps ymm12, ymm12, ymm8                              // w_1
-  vmulps ymm12, ymm12, ymm6                              // w_1
-  vpbroadcastd ymm13, dword ptr [r13 + 20]               // a_0
-  vfmadd231ps ymm3, ymm10, ymm13                         // acc
-  vfmadd231ps ymm4, ymm12, ymm13                         // acc
-  vpslld ymm10, ymm9, 8                                  // w_0
-  vpsrad ymm10, ymm10, 24                                // w_0
-  vcvtdq2ps ymm10, ymm10                                 // w_0
-  vsubps ymm10, ymm10, ymm7                              // w_0
-  vmulps ymm10, ymm10, ymm5                              // w_0
-  vpslld ymm12, ymm11, 8                                 // w_1
-  vpsrad ymm12, ymm12, 24                                // w_1
-  vcvtdq2ps ymm12, ymm12                                 // w_1
-  vsubps ymm12, ymm12, ymm8                              // w_1
-  vmulps ymm12, ymm12, ymm6                              // w_1
-  vpbroadcastd ymm13, dword ptr [r13 + 24]               // a_0
-  vfmadd231ps ymm1, ymm10, ymm13                         // acc
-  vfmadd231ps ymm2, ymm12, ymm13                         // acc
+  vmovdqa ymm13, ymm8                                    // zero_1
+  vfmadd231ps ymm13, ymm12, ymm6                         // w_1
+  vpbroadcastd ymm12, dword ptr [r13 + 16]               // a_0
+  vfmadd231ps ymm1, ymm11, ymm12                         // acc
+  vfmadd231ps ymm2, ymm13, ymm12                         // acc
+  vpslld ymm11, ymm9, 16                                 // w_0
+  vpsrad ymm11, ymm11, 24                                // w_0
+  vcvtdq2ps ymm11, ymm11                                 // w_0
+  vmovdqa ymm12, ymm7                                    // zero_0
+  vfmadd231ps ymm12, ymm11, ymm5                         // w_0
+  vpslld ymm11, ymm10, 16                                // w_1
+  vpsrad ymm11, ymm11, 24                                // w_1
+  vcvtdq2ps ymm11, ymm11                                 // w_1
+  vmovdqa ymm13, ymm8                                    // zero_1
+  vfmadd231ps ymm13, ymm11, ymm6                         // w_1
+  vpbroadcastd ymm11, dword ptr [r13 + 20]               // a_0
+  vfmadd231ps ymm3, ymm12, ymm11                         // acc
+  vfmadd231ps ymm4, ymm13, ymm11                         // acc
+  vpslld ymm11, ymm9, 8                                  // w_0
+  vpsrad ymm11, ymm11, 24                                // w_0
+  vcvtdq2ps ymm11, ymm11                                 // w_0
+  vmovdqa ymm12, ymm7                                    // zero_0
+  vfmadd231ps ymm12, ymm11, ymm5                         // w_0
+  vpslld ymm11, ymm10, 8                                 // w_1
+  vpsrad ymm11, ymm11, 24                                // w_1
+  vcvtdq2ps ymm11, ymm11                                 // w_1
+  vmovdqa ymm13, ymm8                                    // zero_1
+  vfmadd231ps ymm13, ymm11, ymm6                         // w_1
+  vpbroadcastd ymm11, dword ptr [r13 + 24]               // a_0
+  vfmadd231ps ymm1, ymm12, ymm11                         // acc
+  vfmadd231ps ymm2, ymm13, ymm11                         // acc
   prefetcht0 byte ptr [r15 + 64]                         // ahead
   vpsrad ymm9, ymm9, 24                                  // w_0
   vcvtdq2ps ymm9, ymm9                                   // w_0
-  vsubps ymm9, ymm9, ymm7                                // w_0
-  vmulps ymm9, ymm9, ymm5                                // w_0
-  vpsrad ymm10, ymm11, 24                                // w_1
-  vcvtdq2ps ymm10, ymm10                                 // w_1
-  vsubps ymm10, ymm10, ymm8                              // w_1
-  vmulps ymm10, ymm10, ymm6                              // w_1
-  vpbroadcastd ymm11, dword ptr [r13 + 28]               // a_0
-  vfmadd231ps ymm3, ymm9, ymm11                          // acc
-  vfmadd231ps ymm4, ymm10, ymm11                         // acc
+  vmovdqa ymm11, ymm7                                    // zero_0
+  vfmadd231ps ymm11, ymm9, ymm5                          // w_0
+  vpsrad ymm9, ymm10, 24                                 // w_1
+  vcvtdq2ps ymm9, ymm9                                   // w_1
+  vmovdqa ymm10, ymm8                                    // zero_1
+  vfmadd231ps ymm10, ymm9, ymm6                          // w_1
+  vpbroadcastd ymm9, dword ptr [r13 + 28]                // a_0
+  vfmadd231ps ymm3, ymm11, ymm9                          // acc
+  vfmadd231ps ymm4, ymm10, ymm9                          // acc
   vmovdqu ymm9, ymmword ptr [r14 + 128]                  // w_0
   vpxor ymm9, ymm9, ymm0                                 // w_0
   vpslld ymm10, ymm9, 24                                 // w_0
   vpsrad ymm10, ymm10, 24                                // w_0
   vcvtdq2ps ymm10, ymm10                                 // w_0
-  vsubps ymm10, ymm10, ymm7                              // w_0
-  vmulps ymm10, ymm10, ymm5                              // w_0
-  vmovdqu ymm11, ymmword ptr [r14 + 160]                 // w_1
-  vpxor ymm11, ymm11, ymm0                               // w_1
-  vpslld ymm12, ymm11, 24                                // w_1
+  vmovdqa ymm11, ymm7                                    // zero_0
+  vfmadd231ps ymm11, ymm10, ymm5                         // w_0
+  vmovdqu ymm10, ymmword ptr [r14 + 160]                 // w_1
+  vpxor ymm10, ymm10, ymm0                               // w_1
+  vpslld ymm12, ymm10, 24                                // w_1
   vpsrad ymm12, ymm12, 24                                // w_1
   vcvtdq2ps ymm12, ymm12                                 // w_1
-  vsubps ymm12, ymm12, ymm8                              // w_1
-  vmulps ymm12, ymm12, ymm6                              // w_1
-  vpbroadcastd ymm13, dword ptr [r13 + 32]               // a_0
-  vfmadd231ps ymm1, ymm10, ymm13                         // acc
-  vfmadd231ps ymm2, ymm12, ymm13                         // acc
-  vpslld ymm10, ymm9, 16                                 // w_0
-  vpsrad ymm10, ymm10, 24                                // w_0
-  vcvtdq2ps ymm10, ymm10                                 // w_0
-  vsubps ymm10, ymm10, ymm7                              // w_0
-  vmulps ymm10, ymm10, ymm5                              // w_0
-  vpslld ymm12, ymm11, 16                                // w_1
-  vpsrad ymm12, ymm12, 24                                // w_1
-  vcvtdq2ps ymm12, ymm12                                 // w_1
-  vsubps ymm12, ymm12, ymm8                              // w_1
-  vmulps ymm12, ymm12, ymm6                              // w_1
-  vpbroadcastd ymm13, dword ptr [r13 + 36]               // a_0
-  vfmadd231ps ymm3, ymm10, ymm13                         // acc
-  vfmadd231ps ymm4, ymm12, ymm13                         // acc
+  vmovdqa ymm13, ymm8                                    // zero_1
+  vfmadd231ps ymm13, ymm12, ymm6                         // w_1
+  vpbroadcastd ymm12, dword ptr [r13 + 32]               // a_0
+  vfmadd231ps ymm1, ymm11, ymm12                         // acc
+  vfmadd231ps ymm2, ymm13, ymm12                         // acc
+  vpslld ymm11, ymm9, 16                                 // w_0
+  vpsrad ymm11, ymm11, 24                                // w_0
+  vcvtdq2ps ymm11, ymm11                                 // w_0
+  vmovdqa ymm12, ymm7                                    // zero_0
+  vfmadd231ps ymm12, ymm11, ymm5                         // w_0
+  vpslld ymm11, ymm10, 16                                // w_1
+  vpsrad ymm11, ymm11, 24                                // w_1
+  vcvtdq2ps ymm11, ymm11                                 // w_1
+  vmovdqa ymm13, ymm8                                    // zero_1
+  vfmadd231ps ymm13, ymm11, ymm6                         // w_1
+  vpbroadcastd ymm11, dword ptr [r13 + 36]               // a_0
+  vfmadd231ps ymm3, ymm12, ymm11                         // acc
+  vfmadd231ps ymm4, ymm13, ymm11                         // acc
   prefetcht0 byte ptr [r15 + 128]                        // ahead
-  vpslld ymm10, ymm9, 8                                  // w_0
-  vpsrad ymm10, ymm10, 24                                // w_0
-  vcvtdq2ps ymm10, ymm10                                 // w_0
-  vsubps ymm10, ymm10, ymm7                              // w_0
-  vmulps ymm10, ymm10, ymm5                              // w_0
-  vpslld ymm12, ymm11, 8                                 // w_1
-  vpsrad ymm12, ymm12, 24                                // w_1
-  vcvtdq2ps ymm12, ymm12                                 // w_1
-  vsubps ymm12, ymm12, ymm8                              // w_1
-  vmulps ymm12, ymm12, ymm6                              // w_1
-  vpbroadcastd ymm13, dword ptr [r13 + 40]               // a_0
-  vfmadd231ps ymm1, ymm10, ymm13                         // acc
-  vfmadd231ps ymm2, ymm12, ymm13                         // acc
+  vpslld ymm11, ymm9, 8                                  // w_0
+  vpsrad ymm11, ymm11, 24                                // w_0
+  vcvtdq2ps ymm11, ymm11                                 // w_0
+  vmovdqa ymm12, ymm7                                    // zero_0
+  vfmadd231ps ymm12, ymm11, ymm5                         // w_0
+  vpslld ymm11, ymm10, 8                                 // w_1
+  vpsrad ymm11, ymm11, 24                                // w_1
+  vcvtdq2ps ymm11, ymm11                                 // w_1
+  vmovdqa ymm13, ymm8                                    // zero_1
+  vfmadd231ps ymm13, ymm11, ymm6                         // w_1
+  vpbroadcastd ymm11, dword ptr [r13 + 40]               // a_0
+  vfmadd231ps ymm1, ymm12, ymm11                         // acc
+  vfmadd231ps ymm2, ymm13, ymm11                         // acc
   vpsrad ymm9, ymm9, 24                                  // w_0
   vcvtdq2ps ymm9, ymm9                                   // w_0
-  vsubps ymm9, ymm9, ymm7                                // w_0
-  vmulps ymm9, ymm9, ymm5                                // w_0
-  vpsrad ymm10, ymm11, 24                                // w_1
-  vcvtdq2ps ymm10, ymm10                                 // w_1
-  vsubps ymm10, ymm10, ymm8                              // w_1
-  vmulps ymm10, ymm10, ymm6                              // w_1
-  vpbroadcastd ymm11, dword ptr [r13 + 44]               // a_0
-  vfmadd231ps ymm3, ymm9, ymm11                          // acc
-  vfmadd231ps ymm4, ymm10, ymm11                         // acc
+  vmovdqa ymm11, ymm7                                    // zero_0
+  vfmadd231ps ymm11, ymm9, ymm5                          // w_0
+  vpsrad ymm9, ymm10, 24                                 // w_1
+  vcvtdq2ps ymm9, ymm9                                   // w_1
+  vmovdqa ymm10, ymm8                                    // zero_1
+  vfmadd231ps ymm10, ymm9, ymm6                          // w_1
+  vpbroadcastd ymm9, dword ptr [r13 + 44]                // a_0
+  vfmadd231ps ymm3, ymm11, ymm9                          // acc
+  vfmadd231ps ymm4, ymm10, ymm9                          // acc
   vmovdqu ymm9, ymmword ptr [r14 + 192]                  // w_0
   vpxor ymm9, ymm9, ymm0                                 // w_0
   vpslld ymm10, ymm9, 24                                 // w_0
   vpsrad ymm10, ymm10, 24                                // w_0
   vcvtdq2ps ymm10, ymm10                                 // w_0
-  vsubps ymm10, ymm10, ymm7                              // w_0
-  vmulps ymm10, ymm10, ymm5                              // w_0
-  vmovdqu ymm11, ymmword ptr [r14 + 224]                 // w_1
-  vpxor ymm11, ymm11, ymm0                               // w_1
-  vpslld ymm12, ymm11, 24                                // w_1
+  vmovdqa ymm11, ymm7                                    // zero_0
+  vfmadd231ps ymm11, ymm10, ymm5                         // w_0
+  vmovdqu ymm10, ymmword ptr [r14 + 224]                 // w_1
+  vpxor ymm10, ymm10, ymm0                               // w_1
+  vpslld ymm12, ymm10, 24                                // w_1
   vpsrad ymm12, ymm12, 24                                // w_1
   vcvtdq2ps ymm12, ymm12                                 // w_1
-  vsubps ymm12, ymm12, ymm8                              // w_1
-  vmulps ymm12, ymm12, ymm6                              // w_1
-  vpbroadcastd ymm13, dword ptr [r13 + 48]               // a_0
-  vfmadd231ps ymm1, ymm10, ymm13                         // acc
-  vfmadd231ps ymm2, ymm12, ymm13                         // acc
-  vpslld ymm10, ymm9, 16                                 // w_0
-  vpsrad ymm10, ymm10, 24                                // w_0
-  vcvtdq2ps ymm10, ymm10                                 // w_0
-  vsubps ymm10, ymm10, ymm7                              // w_0
-  vmulps ymm10, ymm10, ymm5                              // w_0
-  vpslld ymm12, ymm11, 16                                // w_1
-  vpsrad ymm12, ymm12, 24                                // w_1
-  vcvtdq2ps ymm12, ymm12                                 // w_1
-  vsubps ymm12, ymm12, ymm8                              // w_1
-  vmulps ymm12, ymm12, ymm6                              // w_1
-  vpbroadcastd ymm13, dword ptr [r13 + 52]               // a_0
-  vfmadd231ps ymm3, ymm10, ymm13                         // acc
-  vfmadd231ps ymm4, ymm12, ymm13                         // acc
+  vmovdqa ymm13, ymm8                                    // zero_1
+  vfmadd231ps ymm13, ymm12, ymm6                         // w_1
+  vpbroadcastd ymm12, dword ptr [r13 + 48]               // a_0
+  vfmadd231ps ymm1, ymm11, ymm12                         // acc
+  vfmadd231ps ymm2, ymm13, ymm12                         // acc
+  vpslld ymm11, ymm9, 16                                 // w_0
+  vpsrad ymm11, ymm11, 24                                // w_0
+  vcvtdq2ps ymm11, ymm11                                 // w_0
+  vmovdqa ymm12, ymm7                                    // zero_0
+  vfmadd231ps ymm12, ymm11, ymm5                         // w_0
+  vpslld ymm11, ymm10, 16                                // w_1
+  vpsrad ymm11, ymm11, 24                                // w_1
+  vcvtdq2ps ymm11, ymm11                                 // w_1
+  vmovdqa ymm13, ymm8                                    // zero_1
+  vfmadd231ps ymm13, ymm11, ymm6                         // w_1
+  vpbroadcastd ymm11, dword ptr [r13 + 52]               // a_0
+  vfmadd231ps ymm3, ymm12, ymm11                         // acc
+  vfmadd231ps ymm4, ymm13, ymm11                         // acc
   prefetcht0 byte ptr [r15 + 192]                        // ahead
-  vpslld ymm10, ymm9, 8                                  // w_0
-  vpsrad ymm10, ymm10, 24                                // w_0
-  vcvtdq2ps ymm10, ymm10                                 // w_0
-  vsubps ymm10, ymm10, ymm7                              // w_0
-  vmulps ymm10, ymm10, ymm5                              // w_0
-  vpslld ymm12, ymm11, 8                                 // w_1
-  vpsrad ymm12, ymm12, 24                                // w_1
-  vcvtdq2ps ymm12, ymm12                                 // w_1
-  vsubps ymm12, ymm12, ymm8                              // w_1
-  vmulps ymm12, ymm12, ymm6                              // w_1
-  vpbroadcastd ymm13, dword ptr [r13 + 56]               // a_0
-  vfmadd231ps ymm1, ymm10, ymm13                         // acc
-  vfmadd231ps ymm2, ymm12, ymm13                         // acc
+  vpslld ymm11, ymm9, 8                                  // w_0
+  vpsrad ymm11, ymm11, 24                                // w_0
+  vcvtdq2ps ymm11, ymm11                                 // w_0
+  vmovdqa ymm12, ymm7                                    // zero_0
+  vfmadd231ps ymm12, ymm11, ymm5                         // w_0
+  vpslld ymm11, ymm10, 8                                 // w_1
+  vpsrad ymm11, ymm11, 24                                // w_1
+  vcvtdq2ps ymm11, ymm11                                 // w_1
+  vmovdqa ymm13, ymm8                                    // zero_1
+  vfmadd231ps ymm13, ymm11, ymm6                         // w_1
+  vpbroadcastd ymm11, dword ptr [r13 + 56]               // a_0
+  vfmadd231ps ymm1, ymm12, ymm11                         // acc
+  vfmadd231ps ymm2, ymm13, ymm11                         // acc
   vpsrad ymm9, ymm9, 24                                  // w_0
   vcvtdq2ps ymm9, ymm9                                   // w_0
-  vsubps ymm9, ymm9, ymm7                                // w_0
-  vmulps ymm9, ymm9, ymm5                                // w_0
-  vpsrad ymm10, ymm11, 24                                // w_1
-  vcvtdq2ps ymm10, ymm10                                 // w_1
-  vsubps ymm10, ymm10, ymm8                              // w_1
-  vmulps ymm10, ymm10, ymm6                              // w_1
-  vpbroadcastd ymm11, dword ptr [r13 + 60]               // a_0
-  vfmadd231ps ymm3, ymm9, ymm11                          // acc
-  vfmadd231ps ymm4, ymm10, ymm11                         // acc
+  vmovdqa ymm11, ymm7                                    // zero_0
+  vfmadd231ps ymm11, ymm9, ymm5                          // w_0
+  vpsrad ymm9, ymm10, 24                                 // w_1
+  vcvtdq2ps ymm9, ymm9                                   // w_1
+  vmovdqa ymm10, ymm8                                    // zero_1
+  vfmadd231ps ymm10, ymm9, ymm6                          // w_1
+  vpbroadcastd ymm9, dword ptr [r13 + 60]                // a_0
+  vfmadd231ps ymm3, ymm11, ymm9                          // acc
+  vfmadd231ps ymm4, ymm10, ymm9                          // acc
   vmovdqu ymm9, ymmword ptr [r14 + 256]                  // w_0
   vpxor ymm9, ymm9, ymm0                                 // w_0
   vpslld ymm10, ymm9, 24                                 // w_0
   vpsrad ymm10, ymm10, 24                                // w_0
   vcvtdq2ps ymm10, ymm10                                 // w_0
-  vsubps ymm10, ymm10, ymm7                              // w_0
-  vmulps ymm10, ymm10, ymm5                              // w_0
-  vmovdqu ymm11, ymmword ptr [r14 + 288]                 // w_1
-  vpxor ymm11, ymm11, ymm0                               // w_1
-  vpslld ymm12, ymm11, 24                                // w_1
+  vmovdqa ymm11, ymm7                                    // zero_0
+  vfmadd231ps ymm11, ymm10, ymm5                         // w_0
+  vmovdqu ymm10, ymmword ptr [r14 + 288]                 // w_1
+  vpxor ymm10, ymm10, ymm0                               // w_1
+  vpslld ymm12, ymm10, 24                                // w_1
   vpsrad ymm12, ymm12, 24                                // w_1
   vcvtdq2ps ymm12, ymm12                                 // w_1
-  vsubps ymm12, ymm12, ymm8                              // w_1
-  vmulps ymm12, ymm12, ymm6                              // w_1
-  vpbroadcastd ymm13, dword ptr [r13 + 64]               // a_0
-  vfmadd231ps ymm1, ymm10, ymm13                         // acc
-  vfmadd231ps ymm2, ymm12, ymm13                         // acc
+  vmovdqa ymm13, ymm8                                    // zero_1
+  vfmadd231ps ymm13, ymm12, ymm6                         // w_1
+  vpbroadcastd ymm12, dword ptr [r13 + 64]               // a_0
+  vfmadd231ps ymm1, ymm11, ymm12                         // acc
+  vfmadd231ps ymm2, ymm13, ymm12                         // acc
   prefetcht0 byte ptr [r15 + 256]                        // ahead
-  vpslld ymm10, ymm9, 16                                 // w_0
-  vpsrad ymm10, ymm10, 24                                // w_0
-  vcvtdq2ps ymm10, ymm10                                 // w_0
-  vsubps ymm10, ymm10, ymm7                              // w_0
-  vmulps ymm10, ymm10, ymm5                              // w_0
-  vpslld ymm12, ymm11, 16                                // w_1
-  vpsrad ymm12, ymm12, 24                                // w_1
-  vcvtdq2ps ymm12, ymm12                                 // w_1
-  vsubps ymm12, ymm12, ymm8                              // w_1
-  vmulps ymm12, ymm12, ymm6                              // w_1
-  vpbroadcastd ymm13, dword ptr [r13 + 68]               // a_0
-  vfmadd231ps ymm3, ymm10, ymm13                         // acc
-  vfmadd231ps ymm4, ymm12, ymm13                         // acc
-  vpslld ymm10, ymm9, 8                                  // w_0
-  vpsrad ymm10, ymm10, 24                                // w_0
-  vcvtdq2ps ymm10, ymm10                                 // w_0
-  vsubps ymm10, ymm10, ymm7                              // w_0
-  vmulps ymm10, ymm10, ymm5                              // w_0
-  vpslld ymm12, ymm11, 8                                 // w_1
-  vpsrad ymm12, ymm12, 24                                // w_1
-  vcvtdq2ps ymm12, ymm12                                 // w_1
-  vsubps ymm12, ymm12, ymm8                              // w_1
-  vmulps ymm12, ymm12, ymm6                              // w_1
-  vpbroadcastd ymm13, dword ptr [r13 + 72]               // a_0
-  vfmadd231ps ymm1, ymm10, ymm13                         // acc
-  vfmadd231ps ymm2, ymm12, ymm13                         // acc
+  vpslld ymm11, ymm9, 16                                 // w_0
+  vpsrad ymm11, ymm11, 24                                // w_0
+  vcvtdq2ps ymm11, ymm11                                 // w_0
+  vmovdqa ymm12, ymm7                                    // zero_0
+  vfmadd231ps ymm12, ymm11, ymm5                         // w_0
+  vpslld ymm11, ymm10, 16                                // w_1
+  vpsrad ymm11, ymm11, 24                                // w_1
+  vcvtdq2ps ymm11, ymm11                                 // w_1
+  vmovdqa ymm13, ymm8                                    // zero_1
+  vfmadd231ps ymm13, ymm11, ymm6                         // w_1
+  vpbroadcastd ymm11, dword ptr [r13 + 68]               // a_0
+  vfmadd231ps ymm3, ymm12, ymm11                         // acc
+  vfmadd231ps ymm4, ymm13, ymm11                         // acc
+  vpslld ymm11, ymm9, 8                                  // w_0
+  vpsrad ymm11, ymm11, 24                                // w_0
+  vcvtdq2ps ymm11, ymm11                                 // w_0
+  vmovdqa ymm12, ymm7                                    // zero_0
+  vfmadd231ps ymm12, ymm11, ymm5                         // w_0
+  vpslld ymm11, ymm10, 8                                 // w_1
+  vpsrad ymm11, ymm11, 24                                // w_1
+  vcvtdq2ps ymm11, ymm11                                 // w_1
+  vmovdqa ymm13, ymm8                                    // zero_1
+  vfmadd231ps ymm13, ymm11, ymm6                         // w_1
+  vpbroadcastd ymm11, dword ptr [r13 + 72]               // a_0
+  vfmadd231ps ymm1, ymm12, ymm11                         // acc
+  vfmadd231ps ymm2, ymm13, ymm11                         // acc
   vpsrad ymm9, ymm9, 24                                  // w_0
   vcvtdq2ps ymm9, ymm9                                   // w_0
-  vsubps ymm9, ymm9, ymm7                                // w_0
-  vmulps ymm9, ymm9, ymm5                                // w_0
-  vpsrad ymm10, ymm11, 24                                // w_1
-  vcvtdq2ps ymm10, ymm10                                 // w_1
-  vsubps ymm10, ymm10, ymm8                              // w_1
-  vmulps ymm10, ymm10, ymm6                              // w_1
-  vpbroadcastd ymm11, dword ptr [r13 + 76]               // a_0
-  vfmadd231ps ymm3, ymm9, ymm11                          // acc
-  vfmadd231ps ymm4, ymm10, ymm11                         // acc
+  vmovdqa ymm11, ymm7                                    // zero_0
+  vfmadd231ps ymm11, ymm9, ymm5                          // w_0
+  vpsrad ymm9, ymm10, 24                                 // w_1
+  vcvtdq2ps ymm9, ymm9                                   // w_1
+  vmovdqa ymm10, ymm8                                    // zero_1
+  vfmadd231ps ymm10, ymm9, ymm6                          // w_1
+  vpbroadcastd ymm9, dword ptr [r13 + 76]                // a_0
+  vfmadd231ps ymm3, ymm11, ymm9                          // acc
+  vfmadd231ps ymm4, ymm10, ymm9                          // acc
   vmovdqu ymm9, ymmword ptr [r14 + 320]                  // w_0
   vpxor ymm9, ymm9, ymm0                                 // w_0
   vpslld ymm10, ymm9, 24                                 // w_0
   vpsrad ymm10, ymm10, 24                                // w_0
   vcvtdq2ps ymm10, ymm10                                 // w_0
-  vsubps ymm10, ymm10, ymm7                              // w_0
-  vmulps ymm10, ymm10, ymm5                              // w_0
-  vmovdqu ymm11, ymmword ptr [r14 + 352]                 // w_1
-  vpxor ymm11, ymm11, ymm0                               // w_1
-  vpslld ymm12, ymm11, 24                                // w_1
+  vmovdqa ymm11, ymm7                                    // zero_0
+  vfmadd231ps ymm11, ymm10, ymm5                         // w_0
+  vmovdqu ymm10, ymmword ptr [r14 + 352]                 // w_1
+  vpxor ymm10, ymm10, ymm0                               // w_1
+  vpslld ymm12, ymm10, 24                                // w_1
   vpsrad ymm12, ymm12, 24                                // w_1
   vcvtdq2ps ymm12, ymm12                                 // w_1
-  vsubps ymm12, ymm12, ymm8                              // w_1
-  vmulps ymm12, ymm12, ymm6                              // w_1
-  vpbroadcastd ymm13, dword ptr [r13 + 80]               // a_0
-  vfmadd231ps ymm1, ymm10, ymm13                         // acc
-  vfmadd231ps ymm2, ymm12, ymm13                         // acc
+  vmovdqa ymm13, ymm8                                    // zero_1
+  vfmadd231ps ymm13, ymm12, ymm6                         // w_1
+  vpbroadcastd ymm12, dword ptr [r13 + 80]               // a_0
+  vfmadd231ps ymm1, ymm11, ymm12                         // acc
+  vfmadd231ps ymm2, ymm13, ymm12                         // acc
   prefetcht0 byte ptr [r15 + 320]                        // ahead
-  vpslld ymm10, ymm9, 16                                 // w_0
-  vpsrad ymm10, ymm10, 24                                // w_0
-  vcvtdq2ps ymm10, ymm10                                 // w_0
-  vsubps ymm10, ymm10, ymm7                              // w_0
-  vmulps ymm10, ymm10, ymm5                              // w_0
-  vpslld ymm12, ymm11, 16                                // w_1
-  vpsrad ymm12, ymm12, 24                                // w_1
-  vcvtdq2ps ymm12, ymm12                                 // w_1
-  vsubps ymm12, ymm12, ymm8                              // w_1
-  vmulps ymm12, ymm12, ymm6                              // w_1
-  vpbroadcastd ymm13, dword ptr [r13 + 84]               // a_0
-  vfmadd231ps ymm3, ymm10, ymm13                         // acc
-  vfmadd231ps ymm4, ymm12, ymm13                         // acc
-  vpslld ymm10, ymm9, 8                                  // w_0
-  vpsrad ymm10, ymm10, 24                                // w_0
-  vcvtdq2ps ymm10, ymm10                                 // w_0
-  vsubps ymm10, ymm10, ymm7                              // w_0
-  vmulps ymm10, ymm10, ymm5                              // w_0
-  vpslld ymm12, ymm11, 8                                 // w_1
-  vpsrad ymm12, ymm12, 24                                // w_1
-  vcvtdq2ps ymm12, ymm12                                 // w_1
-  vsubps ymm12, ymm12, ymm8                              // w_1
-  vmulps ymm12, ymm12, ymm6                              // w_1
-  vpbroadcastd ymm13, dword ptr [r13 + 88]               // a_0
-  vfmadd231ps ymm1, ymm10, ymm13                         // acc
-  vfmadd231ps ymm2, ymm12, ymm13                         // acc
+  vpslld ymm11, ymm9, 16                                 // w_0
+  vpsrad ymm11, ymm11, 24                                // w_0
+  vcvtdq2ps ymm11, ymm11                                 // w_0
+  vmovdqa ymm12, ymm7                                    // zero_0
+  vfmadd231ps ymm12, ymm11, ymm5                         // w_0
+  vpslld ymm11, ymm10, 16                                // w_1
+  vpsrad ymm11, ymm11, 24                                // w_1
+  vcvtdq2ps ymm11, ymm11                                 // w_1
+  vmovdqa ymm13, ymm8                                    // zero_1
+  vfmadd231ps ymm13, ymm11, ymm6                         // w_1
+  vpbroadcastd ymm11, dword ptr [r13 + 84]               // a_0
+  vfmadd231ps ymm3, ymm12, ymm11                         // acc
+  vfmadd231ps ymm4, ymm13, ymm11                         // acc
+  vpslld ymm11, ymm9, 8                                  // w_0
+  vpsrad ymm11, ymm11, 24                                // w_0
+  vcvtdq2ps ymm11, ymm11                                 // w_0
+  vmovdqa ymm12, ymm7                                    // zero_0
+  vfmadd231ps ymm12, ymm11, ymm5                         // w_0
+  vpslld ymm11, ymm10, 8                                 // w_1
+  vpsrad ymm11, ymm11, 24                                // w_1
+  vcvtdq2ps ymm11, ymm11                                 // w_1
+  vmovdqa ymm13, ymm8                                    // zero_1
+  vfmadd231ps ymm13, ymm11, ymm6                         // w_1
+  vpbroadcastd ymm11, dword ptr [r13 + 88]               // a_0
+  vfmadd231ps ymm1, ymm12, ymm11                         // acc
+  vfmadd231ps ymm2, ymm13, ymm11                         // acc
   vpsrad ymm9, ymm9, 24                                  // w_0
   vcvtdq2ps ymm9, ymm9                                   // w_0
-  vsubps ymm9, ymm9, ymm7                                // w_0
-  vmulps ymm9, ymm9, ymm5                                // w_0
-  vpsrad ymm10, ymm11, 24                                // w_1
-  vcvtdq2ps ymm10, ymm10                                 // w_1
-  vsubps ymm10, ymm10, ymm8                              // w_1
-  vmulps ymm10, ymm10, ymm6                              // w_1
-  vpbroadcastd ymm11, dword ptr [r13 + 92]               // a_0
-  vfmadd231ps ymm3, ymm9, ymm11                          // acc
-  vfmadd231ps ymm4, ymm10, ymm11                         // acc
+  vmovdqa ymm11, ymm7                                    // zero_0
+  vfmadd231ps ymm11, ymm9, ymm5                          // w_0
+  vpsrad ymm9, ymm10, 24                                 // w_1
+  vcvtdq2ps ymm9, ymm9                                   // w_1
+  vmovdqa ymm10, ymm8                                    // zero_1
+  vfmadd231ps ymm10, ymm9, ymm6                          // w_1
+  vpbroadcastd ymm9, dword ptr [r13 + 92]                // a_0
+  vfmadd231ps ymm3, ymm11, ymm9                          // acc
+  vfmadd231ps ymm4, ymm10, ymm9                          // acc
   prefetcht0 byte ptr [r15 + 384]                        // ahead
   vmovdqu ymm9, ymmword ptr [r14 + 384]                  // w_0
   vpxor ymm9, ymm9, ymm0                                 // w_0
   vpslld ymm10, ymm9, 24                                 // w_0
   vpsrad ymm10, ymm10, 24                                // w_0
   vcvtdq2ps ymm10, ymm10                                 // w_0
-  vsubps ymm10, ymm10, ymm7                              // w_0
-  vmulps ymm10, ymm10, ymm5                              // w_0
-  vmovdqu ymm11, ymmword ptr [r14 + 416]                 // w_1
-  vpxor ymm11, ymm11, ymm0                               // w_1
-  vpslld ymm12, ymm11, 24                                // w_1
+  vmovdqa ymm11, ymm7                                    // zero_0
+  vfmadd231ps ymm11, ymm10, ymm5                         // w_0
+  vmovdqu ymm10, ymmword ptr [r14 + 416]                 // w_1
+  vpxor ymm10, ymm10, ymm0                               // w_1
+  vpslld ymm12, ymm10, 24                                // w_1
   vpsrad ymm12, ymm12, 24                                // w_1
   vcvtdq2ps ymm12, ymm12                                 // w_1
-  vsubps ymm12, ymm12, ymm8                              // w_1
-  vmulps ymm12, ymm12, ymm6                              // w_1
-  vpbroadcastd ymm13, dword ptr [r13 + 96]               // a_0
-  vfmadd231ps ymm1, ymm10, ymm13                         // acc
-  vfmadd231ps ymm2, ymm12, ymm13                         // acc
-  vpslld ymm10, ymm9, 16                                 // w_0
-  vpsrad ymm10, ymm10, 24                                // w_0
-  vcvtdq2ps ymm10, ymm10                                 // w_0
-  vsubps ymm10, ymm10, ymm7                              // w_0
-  vmulps ymm10, ymm10, ymm5                              // w_0
-  vpslld ymm12, ymm11, 16                                // w_1
-  vpsrad ymm12, ymm12, 24                                // w_1
-  vcvtdq2ps ymm12, ymm12                                 // w_1
-  vsubps ymm12, ymm12, ymm8                              // w_1
-  vmulps ymm12, ymm12, ymm6                              // w_1
-  vpbroadcastd ymm13, dword ptr [r13 + 100]              // a_0
-  vfmadd231ps ymm3, ymm10, ymm13                         // acc
-  vfmadd231ps ymm4, ymm12, ymm13                         // acc
-  vpslld ymm10, ymm9, 8                                  // w_0
-  vpsrad ymm10, ymm10, 24                                // w_0
-  vcvtdq2ps ymm10, ymm10                                 // w_0
-  vsubps ymm10, ymm10, ymm7                              // w_0
-  vmulps ymm10, ymm10, ymm5                              // w_0
-  vpslld ymm12, ymm11, 8                                 // w_1
-  vpsrad ymm12, ymm12, 24                                // w_1
-  vcvtdq2ps ymm12, ymm12                                 // w_1
-  vsubps ymm12, ymm12, ymm8                              // w_1
-  vmulps ymm12, ymm12, ymm6                              // w_1
-  vpbroadcastd ymm13, dword ptr [r13 + 104]              // a_0
-  vfmadd231ps ymm1, ymm10, ymm13                         // acc
-  vfmadd231ps ymm2, ymm12, ymm13                         // acc
+  vmovdqa ymm13, ymm8                                    // zero_1
+  vfmadd231ps ymm13, ymm12, ymm6                         // w_1
+  vpbroadcastd ymm12, dword ptr [r13 + 96]               // a_0
+  vfmadd231ps ymm1, ymm11, ymm12                         // acc
+  vfmadd231ps ymm2, ymm13, ymm12                         // acc
+  vpslld ymm11, ymm9, 16                                 // w_0
+  vpsrad ymm11, ymm11, 24                                // w_0
+  vcvtdq2ps ymm11, ymm11                                 // w_0
+  vmovdqa ymm12, ymm7                                    // zero_0
+  vfmadd231ps ymm12, ymm11, ymm5                         // w_0
+  vpslld ymm11, ymm10, 16                                // w_1
+  vpsrad ymm11, ymm11, 24                                // w_1
+  vcvtdq2ps ymm11, ymm11                                 // w_1
+  vmovdqa ymm13, ymm8                                    // zero_1
+  vfmadd231ps ymm13, ymm11, ymm6                         // w_1
+  vpbroadcastd ymm11, dword ptr [r13 + 100]              // a_0
+  vfmadd231ps ymm3, ymm12, ymm11                         // acc
+  vfmadd231ps ymm4, ymm13, ymm11                         // acc
+  vpslld ymm11, ymm9, 8                                  // w_0
+  vpsrad ymm11, ymm11, 24                                // w_0
+  vcvtdq2ps ymm11, ymm11                                 // w_0
+  vmovdqa ymm12, ymm7                                    // zero_0
+  vfmadd231ps ymm12, ymm11, ymm5                         // w_0
+  vpslld ymm11, ymm10, 8                                 // w_1
+  vpsrad ymm11, ymm11, 24                                // w_1
+  vcvtdq2ps ymm11, ymm11                                 // w_1
+  vmovdqa ymm13, ymm8                                    // zero_1
+  vfmadd231ps ymm13, ymm11, ymm6                         // w_1
+  vpbroadcastd ymm11, dword ptr [r13 + 104]              // a_0
+  vfmadd231ps ymm1, ymm12, ymm11                         // acc
+  vfmadd231ps ymm2, ymm13, ymm11                         // acc
   vpsrad ymm9, ymm9, 24                                  // w_0
   vcvtdq2ps ymm9, ymm9                                   // w_0
-  vsubps ymm9, ymm9, ymm7                                // w_0
-  vmulps ymm9, ymm9, ymm5                                // w_0
-  vpsrad ymm10, ymm11, 24                                // w_1
-  vcvtdq2ps ymm10, ymm10                                 // w_1
-  vsubps ymm10, ymm10, ymm8                              // w_1
-  vmulps ymm10, ymm10, ymm6                              // w_1
-  vpbroadcastd ymm11, dword ptr [r13 + 108]              // a_0
-  vfmadd231ps ymm3, ymm9, ymm11                          // acc
-  vfmadd231ps ymm4, ymm10, ymm11                         // acc
+  vmovdqa ymm11, ymm7                                    // zero_0
+  vfmadd231ps ymm11, ymm9, ymm5                          // w_0
+  vpsrad ymm9, ymm10, 24                                 // w_1
+  vcvtdq2ps ymm9, ymm9                                   // w_1
+  vmovdqa ymm10, ymm8                                    // zero_1
+  vfmadd231ps ymm10, ymm9, ymm6                          // w_1
+  vpbroadcastd ymm9, dword ptr [r13 + 108]               // a_0
+  vfmadd231ps ymm3, ymm11, ymm9                          // acc
+  vfmadd231ps ymm4, ymm10, ymm9                          // acc
   prefetcht0 byte ptr [r15 + 448]                        // ahead
   vmovdqu ymm9, ymmword ptr [r14 + 448]                  // w_0
   vpxor ymm9, ymm9, ymm0                                 // w_0
   vpslld ymm10, ymm9, 24                                 // w_0
   vpsrad ymm10, ymm10, 24                                // w_0
   vcvtdq2ps ymm10, ymm10                                 // w_0
-  vsubps ymm10, ymm10, ymm7                              // w_0
-  vmulps ymm10, ymm10, ymm5                              // w_0
-  vmovdqu ymm11, ymmword ptr [r14 + 480]                 // w_1
-  vpxor ymm11, ymm11, ymm0                               // w_1
-  vpslld ymm12, ymm11, 24                                // w_1
+  vmovdqa ymm11, ymm7                                    // zero_0
+  vfmadd231ps ymm11, ymm10, ymm5                         // w_0
+  vmovdqu ymm10, ymmword ptr [r14 + 480]                 // w_1
+  vpxor ymm10, ymm10, ymm0                               // w_1
+  vpslld ymm12, ymm10, 24                                // w_1
   vpsrad ymm12, ymm12, 24                                // w_1
   vcvtdq2ps ymm12, ymm12                                 // w_1
-  vsubps ymm12, ymm12, ymm8                              // w_1
-  vmulps ymm12, ymm12, ymm6                              // w_1
-  vpbroadcastd ymm13, dword ptr [r13 + 112]              // a_0
-  vfmadd231ps ymm1, ymm10, ymm13                         // acc
-  vfmadd231ps ymm2, ymm12, ymm13                         // acc
-  vpslld ymm10, ymm9, 16                                 // w_0
-  vpsrad ymm10, ymm10, 24                                // w_0
-  vcvtdq2ps ymm10, ymm10                                 // w_0
-  vsubps ymm10, ymm10, ymm7                              // w_0
-  vmulps ymm10, ymm10, ymm5                              // w_0
-  vpslld ymm12, ymm11, 16                                // w_1
-  vpsrad ymm12, ymm12, 24                                // w_1
-  vcvtdq2ps ymm12, ymm12                                 // w_1
-  vsubps ymm12, ymm12, ymm8                              // w_1
-  vmulps ymm12, ymm12, ymm6                              // w_1
-  vpbroadcastd ymm13, dword ptr [r13 + 116]              // a_0
-  vfmadd231ps ymm3, ymm10, ymm13                         // acc
-  vfmadd231ps ymm4, ymm12, ymm13                         // acc
-  vpslld ymm10, ymm9, 8                                  // w_0
-  vpsrad ymm10, ymm10, 24                                // w_0
-  vcvtdq2ps ymm10, ymm10                                 // w_0
-  vsubps ymm10, ymm10, ymm7                              // w_0
-  vmulps ymm10, ymm10, ymm5                              // w_0
-  vpslld ymm12, ymm11, 8                                 // w_1
-  vpsrad ymm12, ymm12, 24                                // w_1
-  vcvtdq2ps ymm12, ymm12                                 // w_1
-  vsubps ymm12, ymm12, ymm8                              // w_1
-  vmulps ymm12, ymm12, ymm6                              // w_1
-  vpbroadcastd ymm13, dword ptr [r13 + 120]              // a_0
-  vfmadd231ps ymm1, ymm10, ymm13                         // acc
-  vfmadd231ps ymm2, ymm12, ymm13                         // acc
+  vmovdqa ymm13, ymm8                                    // zero_1
+  vfmadd231ps ymm13, ymm12, ymm6                         // w_1
+  vpbroadcastd ymm12, dword ptr [r13 + 112]              // a_0
+  vfmadd231ps ymm1, ymm11, ymm12                         // acc
+  vfmadd231ps ymm2, ymm13, ymm12                         // acc
+  vpslld ymm11, ymm9, 16                                 // w_0
+  vpsrad ymm11, ymm11, 24                                // w_0
+  vcvtdq2ps ymm11, ymm11                                 // w_0
+  vmovdqa ymm12, ymm7                                    // zero_0
+  vfmadd231ps ymm12, ymm11, ymm5                         // w_0
+  vpslld ymm11, ymm10, 16                                // w_1
+  vpsrad ymm11, ymm11, 24                                // w_1
+  vcvtdq2ps ymm11, ymm11                                 // w_1
+  vmovdqa ymm13, ymm8                                    // zero_1
+  vfmadd231ps ymm13, ymm11, ymm6                         // w_1
+  vpbroadcastd ymm11, dword ptr [r13 + 116]              // a_0
+  vfmadd231ps ymm3, ymm12, ymm11                         // acc
+  vfmadd231ps ymm4, ymm13, ymm11                         // acc
+  vpslld ymm11, ymm9, 8                                  // w_0
+  vpsrad ymm11, ymm11, 24                                // w_0
+  vcvtdq2ps ymm11, ymm11                                 // w_0
+  vmovdqa ymm12, ymm7                                    // zero_0
+  vfmadd231ps ymm12, ymm11, ymm5                         // w_0
+  vpslld ymm11, ymm10, 8                                 // w_1
+  vpsrad ymm11, ymm11, 24                                // w_1
+  vcvtdq2ps ymm11, ymm11                                 // w_1
+  vmovdqa ymm13, ymm8                                    // zero_1
+  vfmadd231ps ymm13, ymm11, ymm6                         // w_1
+  vpbroadcastd ymm11, dword ptr [r13 + 120]              // a_0
+  vfmadd231ps ymm1, ymm12, ymm11                         // acc
+  vfmadd231ps ymm2, ymm13, ymm11                         // acc
   prefetcht0 byte ptr [r15 + 512]                        // ahead
   vpsrad ymm9, ymm9, 24                                  // w_0
   vcvtdq2ps ymm9, ymm9                                   // w_0
-  vsubps ymm7, ymm9, ymm7                                // w_0
-  vmulps ymm5, ymm7, ymm5                                // w_0
-  vpsrad ymm7, ymm11, 24                                 // w_1
-  vcvtdq2ps ymm7, ymm7                                   // w_1
-  vsubps ymm7, ymm7, ymm8                                // w_1
-  vmulps ymm6, ymm7, ymm6                                // w_1
-  vpbroadcastd ymm7, dword ptr [r13 + 124]               // a_0
-  vfmadd231ps ymm3, ymm5, ymm7                           // acc
-  vfmadd231ps ymm4, ymm6, ymm7                           // acc
+  vfmadd231ps ymm7, ymm9, ymm5                           // w_0
+  vpsrad ymm5, ymm10, 24                                 // w_1
+  vcvtdq2ps ymm5, ymm5                                   // w_1
+  vfmadd231ps ymm8, ymm5, ymm6                           // w_1
+  vpbroadcastd ymm5, dword ptr [r13 + 124]               // a_0
+  vfmadd231ps ymm3, ymm7, ymm5                           // acc
+  vfmadd231ps ymm4, ymm8, ymm5                           // acc
   lea r13, [r13 + 128]
   lea r14, [r14 + 576]
   sub rbp, 1                                             // next k

@@ -16,8 +16,8 @@
 //  rax block_left  rcx n_left  rdx lhs_panel  rsi ahead_step  rdi args  r8 rhs_panel  r9 m_left
 //  r10 dst_tile  r11 ahead  rbx lhs_1  rbp lhs_2  r12 blocks  r13 rhs_panel  r14 k_left  ymm0 signs
 //  ymm1 acc_0_0 ...  ymm2 acc_0_1 ...  ymm3 acc_1_0 ...  ymm4 acc_1_1 ...  ymm5 acc_2_0 ...
-//  ymm6 acc_2_1 ...  ymm7 scale_0  ymm8 scale_1  ymm9 zero_0  ymm10 zero_1  ymm11 w_0
-//  ymm12 w_0 ...  ymm13 w_1 ...  ymm14 w_1  ymm15 a_0 ...
+//  ymm6 acc_2_1 ...  ymm7 zero_0  ymm8 zero_1  ymm9 scale_0  ymm10 scale_1  ymm11 w_0 ...
+//  ymm12 w_0 ...  ymm13 w_0 ...  ymm14 w_1 ...  ymm15 w_1 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -259,14 +259,19 @@ L(block):
   mov r15, 16
   imul r14, r15
   lea r14, [r13 + r14]                                   // end
-  vpmovzxwd ymm7, xmmword ptr [r14 + 0]                  // scale_0
+  vpmovzxwd ymm7, xmmword ptr [r14 + 32]                 // zero_0
   vpslld ymm7, ymm7, 16
-  vpmovzxwd ymm8, xmmword ptr [r14 + 16]                 // scale_1
+  vpmovzxwd ymm8, xmmword ptr [r14 + 48]                 // zero_1
   vpslld ymm8, ymm8, 16
-  vpmovzxwd ymm9, xmmword ptr [r14 + 32]                 // zero_0
+  vpxor xmm9, xmm9, xmm9                                 // none
+  vsubps ymm7, ymm9, ymm7                                // zero_0
+  vsubps ymm8, ymm9, ymm8                                // zero_1
+  vpmovzxwd ymm9, xmmword ptr [r14 + 0]                  // scale_0
   vpslld ymm9, ymm9, 16
-  vpmovzxwd ymm10, xmmword ptr [r14 + 48]                // zero_1
+  vpmovzxwd ymm10, xmmword ptr [r14 + 16]                // scale_1
   vpslld ymm10, ymm10, 16
+  vmulps ymm7, ymm7, ymm9                                // zero_0
+  vmulps ymm8, ymm8, ymm10                               // zero_1
   mov r14, qword ptr [rdi + 8*4]                         // block
   shr r14, 5                                             // steps
   test r14, r14
@@ -278,633 +283,633 @@ L(k):
   vpslld ymm12, ymm11, 24                                // w_0
   vpsrad ymm12, ymm12, 24                                // w_0
   vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vmovdqu ymm13, ymmword ptr [r13 + 32]                  // w_1
-  vpxor ymm13, ymm13, ymm0                               // w_1
-  vpslld ymm14, ymm13, 24                                // w_1
+  vmovdqa ymm13, ymm7                                    // zero_0
+  vfmadd231ps ymm13, ymm12, ymm9                         // w_0
+  vmovdqu ymm12, ymmword ptr [r13 + 32]                  // w_1
+  vpxor ymm12, ymm12, ymm0                               // w_1
+  vpslld ymm14, ymm12, 24                                // w_1
   vpsrad ymm14, ymm14, 24                                // w_1
   vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [rdx + 0]                // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 0]                // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 0]                // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
-  vpslld ymm12, ymm11, 16                                // w_0
-  vpsrad ymm12, ymm12, 24                                // w_0
-  vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vpslld ymm14, ymm13, 16                                // w_1
-  vpsrad ymm14, ymm14, 24                                // w_1
-  vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [rdx + 4]                // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 4]                // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 4]                // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
-  vpslld ymm12, ymm11, 8                                 // w_0
-  vpsrad ymm12, ymm12, 24                                // w_0
-  vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vpslld ymm14, ymm13, 8                                 // w_1
-  vpsrad ymm14, ymm14, 24                                // w_1
-  vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [rdx + 8]                // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 8]                // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 8]                // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
+  vmovdqa ymm15, ymm8                                    // zero_1
+  vfmadd231ps ymm15, ymm14, ymm10                        // w_1
+  vpbroadcastd ymm14, dword ptr [rdx + 0]                // a_0
+  vfmadd231ps ymm1, ymm13, ymm14                         // acc
+  vfmadd231ps ymm2, ymm15, ymm14                         // acc
+  vpbroadcastd ymm14, dword ptr [rbx + 0]                // a_1
+  vfmadd231ps ymm3, ymm13, ymm14                         // acc
+  vfmadd231ps ymm4, ymm15, ymm14                         // acc
+  vpbroadcastd ymm14, dword ptr [rbp + 0]                // a_2
+  vfmadd231ps ymm5, ymm13, ymm14                         // acc
+  vfmadd231ps ymm6, ymm15, ymm14                         // acc
+  vpslld ymm13, ymm11, 16                                // w_0
+  vpsrad ymm13, ymm13, 24                                // w_0
+  vcvtdq2ps ymm13, ymm13                                 // w_0
+  vmovdqa ymm14, ymm7                                    // zero_0
+  vfmadd231ps ymm14, ymm13, ymm9                         // w_0
+  vpslld ymm13, ymm12, 16                                // w_1
+  vpsrad ymm13, ymm13, 24                                // w_1
+  vcvtdq2ps ymm13, ymm13                                 // w_1
+  vmovdqa ymm15, ymm8                                    // zero_1
+  vfmadd231ps ymm15, ymm13, ymm10                        // w_1
+  vpbroadcastd ymm13, dword ptr [rdx + 4]                // a_0
+  vfmadd231ps ymm1, ymm14, ymm13                         // acc
+  vfmadd231ps ymm2, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbx + 4]                // a_1
+  vfmadd231ps ymm3, ymm14, ymm13                         // acc
+  vfmadd231ps ymm4, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbp + 4]                // a_2
+  vfmadd231ps ymm5, ymm14, ymm13                         // acc
+  vfmadd231ps ymm6, ymm15, ymm13                         // acc
+  vpslld ymm13, ymm11, 8                                 // w_0
+  vpsrad ymm13, ymm13, 24                                // w_0
+  vcvtdq2ps ymm13, ymm13                                 // w_0
+  vmovdqa ymm14, ymm7                                    // zero_0
+  vfmadd231ps ymm14, ymm13, ymm9                         // w_0
+  vpslld ymm13, ymm12, 8                                 // w_1
+  vpsrad ymm13, ymm13, 24                                // w_1
+  vcvtdq2ps ymm13, ymm13                                 // w_1
+  vmovdqa ymm15, ymm8                                    // zero_1
+  vfmadd231ps ymm15, ymm13, ymm10                        // w_1
+  vpbroadcastd ymm13, dword ptr [rdx + 8]                // a_0
+  vfmadd231ps ymm1, ymm14, ymm13                         // acc
+  vfmadd231ps ymm2, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbx + 8]                // a_1
+  vfmadd231ps ymm3, ymm14, ymm13                         // acc
+  vfmadd231ps ymm4, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbp + 8]                // a_2
+  vfmadd231ps ymm5, ymm14, ymm13                         // acc
+  vfmadd231ps ymm6, ymm15, ymm13                         // acc
   prefetcht1 byte ptr [r11 + 0]                          // ahead
   vpsrad ymm11, ymm11, 24                                // w_0
   vcvtdq2ps ymm11, ymm11                                 // w_0
-  vsubps ymm11, ymm11, ymm9                              // w_0
-  vmulps ymm11, ymm11, ymm7                              // w_0
-  vpsrad ymm12, ymm13, 24                                // w_1
-  vcvtdq2ps ymm12, ymm12                                 // w_1
-  vsubps ymm12, ymm12, ymm10                             // w_1
-  vmulps ymm12, ymm12, ymm8                              // w_1
-  vpbroadcastd ymm13, dword ptr [rdx + 12]               // a_0
-  vfmadd231ps ymm1, ymm11, ymm13                         // acc
-  vfmadd231ps ymm2, ymm12, ymm13                         // acc
-  vpbroadcastd ymm13, dword ptr [rbx + 12]               // a_1
-  vfmadd231ps ymm3, ymm11, ymm13                         // acc
-  vfmadd231ps ymm4, ymm12, ymm13                         // acc
-  vpbroadcastd ymm13, dword ptr [rbp + 12]               // a_2
-  vfmadd231ps ymm5, ymm11, ymm13                         // acc
-  vfmadd231ps ymm6, ymm12, ymm13                         // acc
+  vmovdqa ymm13, ymm7                                    // zero_0
+  vfmadd231ps ymm13, ymm11, ymm9                         // w_0
+  vpsrad ymm11, ymm12, 24                                // w_1
+  vcvtdq2ps ymm11, ymm11                                 // w_1
+  vmovdqa ymm12, ymm8                                    // zero_1
+  vfmadd231ps ymm12, ymm11, ymm10                        // w_1
+  vpbroadcastd ymm11, dword ptr [rdx + 12]               // a_0
+  vfmadd231ps ymm1, ymm13, ymm11                         // acc
+  vfmadd231ps ymm2, ymm12, ymm11                         // acc
+  vpbroadcastd ymm11, dword ptr [rbx + 12]               // a_1
+  vfmadd231ps ymm3, ymm13, ymm11                         // acc
+  vfmadd231ps ymm4, ymm12, ymm11                         // acc
+  vpbroadcastd ymm11, dword ptr [rbp + 12]               // a_2
+  vfmadd231ps ymm5, ymm13, ymm11                         // acc
+  vfmadd231ps ymm6, ymm12, ymm11                         // acc
   vmovdqu ymm11, ymmword ptr [r13 + 64]                  // w_0
   vpxor ymm11, ymm11, ymm0                               // w_0
   vpslld ymm12, ymm11, 24                                // w_0
   vpsrad ymm12, ymm12, 24                                // w_0
   vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vmovdqu ymm13, ymmword ptr [r13 + 96]                  // w_1
-  vpxor ymm13, ymm13, ymm0                               // w_1
-  vpslld ymm14, ymm13, 24                                // w_1
+  vmovdqa ymm13, ymm7                                    // zero_0
+  vfmadd231ps ymm13, ymm12, ymm9                         // w_0
+  vmovdqu ymm12, ymmword ptr [r13 + 96]                  // w_1
+  vpxor ymm12, ymm12, ymm0                               // w_1
+  vpslld ymm14, ymm12, 24                                // w_1
   vpsrad ymm14, ymm14, 24                                // w_1
   vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [rdx + 16]               // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 16]               // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 16]               // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
-  vpslld ymm12, ymm11, 16                                // w_0
-  vpsrad ymm12, ymm12, 24                                // w_0
-  vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vpslld ymm14, ymm13, 16                                // w_1
-  vpsrad ymm14, ymm14, 24                                // w_1
-  vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [rdx + 20]               // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 20]               // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 20]               // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
-  vpslld ymm12, ymm11, 8                                 // w_0
-  vpsrad ymm12, ymm12, 24                                // w_0
-  vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vpslld ymm14, ymm13, 8                                 // w_1
-  vpsrad ymm14, ymm14, 24                                // w_1
-  vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [rdx + 24]               // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 24]               // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 24]               // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
+  vmovdqa ymm15, ymm8                                    // zero_1
+  vfmadd231ps ymm15, ymm14, ymm10                        // w_1
+  vpbroadcastd ymm14, dword ptr [rdx + 16]               // a_0
+  vfmadd231ps ymm1, ymm13, ymm14                         // acc
+  vfmadd231ps ymm2, ymm15, ymm14                         // acc
+  vpbroadcastd ymm14, dword ptr [rbx + 16]               // a_1
+  vfmadd231ps ymm3, ymm13, ymm14                         // acc
+  vfmadd231ps ymm4, ymm15, ymm14                         // acc
+  vpbroadcastd ymm14, dword ptr [rbp + 16]               // a_2
+  vfmadd231ps ymm5, ymm13, ymm14                         // acc
+  vfmadd231ps ymm6, ymm15, ymm14                         // acc
+  vpslld ymm13, ymm11, 16                                // w_0
+  vpsrad ymm13, ymm13, 24                                // w_0
+  vcvtdq2ps ymm13, ymm13                                 // w_0
+  vmovdqa ymm14, ymm7                                    // zero_0
+  vfmadd231ps ymm14, ymm13, ymm9                         // w_0
+  vpslld ymm13, ymm12, 16                                // w_1
+  vpsrad ymm13, ymm13, 24                                // w_1
+  vcvtdq2ps ymm13, ymm13                                 // w_1
+  vmovdqa ymm15, ymm8                                    // zero_1
+  vfmadd231ps ymm15, ymm13, ymm10                        // w_1
+  vpbroadcastd ymm13, dword ptr [rdx + 20]               // a_0
+  vfmadd231ps ymm1, ymm14, ymm13                         // acc
+  vfmadd231ps ymm2, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbx + 20]               // a_1
+  vfmadd231ps ymm3, ymm14, ymm13                         // acc
+  vfmadd231ps ymm4, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbp + 20]               // a_2
+  vfmadd231ps ymm5, ymm14, ymm13                         // acc
+  vfmadd231ps ymm6, ymm15, ymm13                         // acc
+  vpslld ymm13, ymm11, 8                                 // w_0
+  vpsrad ymm13, ymm13, 24                                // w_0
+  vcvtdq2ps ymm13, ymm13                                 // w_0
+  vmovdqa ymm14, ymm7                                    // zero_0
+  vfmadd231ps ymm14, ymm13, ymm9                         // w_0
+  vpslld ymm13, ymm12, 8                                 // w_1
+  vpsrad ymm13, ymm13, 24                                // w_1
+  vcvtdq2ps ymm13, ymm13                                 // w_1
+  vmovdqa ymm15, ymm8                                    // zero_1
+  vfmadd231ps ymm15, ymm13, ymm10                        // w_1
+  vpbroadcastd ymm13, dword ptr [rdx + 24]               // a_0
+  vfmadd231ps ymm1, ymm14, ymm13                         // acc
+  vfmadd231ps ymm2, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbx + 24]               // a_1
+  vfmadd231ps ymm3, ymm14, ymm13                         // acc
+  vfmadd231ps ymm4, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbp + 24]               // a_2
+  vfmadd231ps ymm5, ymm14, ymm13                         // acc
+  vfmadd231ps ymm6, ymm15, ymm13                         // acc
   prefetcht1 byte ptr [r11 + 64]                         // ahead
   vpsrad ymm11, ymm11, 24                                // w_0
   vcvtdq2ps ymm11, ymm11                                 // w_0
-  vsubps ymm11, ymm11, ymm9                              // w_0
-  vmulps ymm11, ymm11, ymm7                              // w_0
-  vpsrad ymm12, ymm13, 24                                // w_1
-  vcvtdq2ps ymm12, ymm12                                 // w_1
-  vsubps ymm12, ymm12, ymm10                             // w_1
-  vmulps ymm12, ymm12, ymm8                              // w_1
-  vpbroadcastd ymm13, dword ptr [rdx + 28]               // a_0
-  vfmadd231ps ymm1, ymm11, ymm13                         // acc
-  vfmadd231ps ymm2, ymm12, ymm13                         // acc
-  vpbroadcastd ymm13, dword ptr [rbx + 28]               // a_1
-  vfmadd231ps ymm3, ymm11, ymm13                         // acc
-  vfmadd231ps ymm4, ymm12, ymm13                         // acc
-  vpbroadcastd ymm13, dword ptr [rbp + 28]               // a_2
-  vfmadd231ps ymm5, ymm11, ymm13                         // acc
-  vfmadd231ps ymm6, ymm12, ymm13                         // acc
+  vmovdqa ymm13, ymm7                                    // zero_0
+  vfmadd231ps ymm13, ymm11, ymm9                         // w_0
+  vpsrad ymm11, ymm12, 24                                // w_1
+  vcvtdq2ps ymm11, ymm11                                 // w_1
+  vmovdqa ymm12, ymm8                                    // zero_1
+  vfmadd231ps ymm12, ymm11, ymm10                        // w_1
+  vpbroadcastd ymm11, dword ptr [rdx + 28]               // a_0
+  vfmadd231ps ymm1, ymm13, ymm11                         // acc
+  vfmadd231ps ymm2, ymm12, ymm11                         // acc
+  vpbroadcastd ymm11, dword ptr [rbx + 28]               // a_1
+  vfmadd231ps ymm3, ymm13, ymm11                         // acc
+  vfmadd231ps ymm4, ymm12, ymm11                         // acc
+  vpbroadcastd ymm11, dword ptr [rbp + 28]               // a_2
+  vfmadd231ps ymm5, ymm13, ymm11                         // acc
+  vfmadd231ps ymm6, ymm12, ymm11                         // acc
   vmovdqu ymm11, ymmword ptr [r13 + 128]                 // w_0
   vpxor ymm11, ymm11, ymm0                               // w_0
   vpslld ymm12, ymm11, 24                                // w_0
   vpsrad ymm12, ymm12, 24                                // w_0
   vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vmovdqu ymm13, ymmword ptr [r13 + 160]                 // w_1
-  vpxor ymm13, ymm13, ymm0                               // w_1
-  vpslld ymm14, ymm13, 24                                // w_1
+  vmovdqa ymm13, ymm7                                    // zero_0
+  vfmadd231ps ymm13, ymm12, ymm9                         // w_0
+  vmovdqu ymm12, ymmword ptr [r13 + 160]                 // w_1
+  vpxor ymm12, ymm12, ymm0                               // w_1
+  vpslld ymm14, ymm12, 24                                // w_1
   vpsrad ymm14, ymm14, 24                                // w_1
   vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [rdx + 32]               // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 32]               // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 32]               // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
-  vpslld ymm12, ymm11, 16                                // w_0
-  vpsrad ymm12, ymm12, 24                                // w_0
-  vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vpslld ymm14, ymm13, 16                                // w_1
-  vpsrad ymm14, ymm14, 24                                // w_1
-  vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [rdx + 36]               // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 36]               // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 36]               // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
-  vpslld ymm12, ymm11, 8                                 // w_0
-  vpsrad ymm12, ymm12, 24                                // w_0
-  vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vpslld ymm14, ymm13, 8                                 // w_1
-  vpsrad ymm14, ymm14, 24                                // w_1
-  vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [rdx + 40]               // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 40]               // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 40]               // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
+  vmovdqa ymm15, ymm8                                    // zero_1
+  vfmadd231ps ymm15, ymm14, ymm10                        // w_1
+  vpbroadcastd ymm14, dword ptr [rdx + 32]               // a_0
+  vfmadd231ps ymm1, ymm13, ymm14                         // acc
+  vfmadd231ps ymm2, ymm15, ymm14                         // acc
+  vpbroadcastd ymm14, dword ptr [rbx + 32]               // a_1
+  vfmadd231ps ymm3, ymm13, ymm14                         // acc
+  vfmadd231ps ymm4, ymm15, ymm14                         // acc
+  vpbroadcastd ymm14, dword ptr [rbp + 32]               // a_2
+  vfmadd231ps ymm5, ymm13, ymm14                         // acc
+  vfmadd231ps ymm6, ymm15, ymm14                         // acc
+  vpslld ymm13, ymm11, 16                                // w_0
+  vpsrad ymm13, ymm13, 24                                // w_0
+  vcvtdq2ps ymm13, ymm13                                 // w_0
+  vmovdqa ymm14, ymm7                                    // zero_0
+  vfmadd231ps ymm14, ymm13, ymm9                         // w_0
+  vpslld ymm13, ymm12, 16                                // w_1
+  vpsrad ymm13, ymm13, 24                                // w_1
+  vcvtdq2ps ymm13, ymm13                                 // w_1
+  vmovdqa ymm15, ymm8                                    // zero_1
+  vfmadd231ps ymm15, ymm13, ymm10                        // w_1
+  vpbroadcastd ymm13, dword ptr [rdx + 36]               // a_0
+  vfmadd231ps ymm1, ymm14, ymm13                         // acc
+  vfmadd231ps ymm2, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbx + 36]               // a_1
+  vfmadd231ps ymm3, ymm14, ymm13                         // acc
+  vfmadd231ps ymm4, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbp + 36]               // a_2
+  vfmadd231ps ymm5, ymm14, ymm13                         // acc
+  vfmadd231ps ymm6, ymm15, ymm13                         // acc
+  vpslld ymm13, ymm11, 8                                 // w_0
+  vpsrad ymm13, ymm13, 24                                // w_0
+  vcvtdq2ps ymm13, ymm13                                 // w_0
+  vmovdqa ymm14, ymm7                                    // zero_0
+  vfmadd231ps ymm14, ymm13, ymm9                         // w_0
+  vpslld ymm13, ymm12, 8                                 // w_1
+  vpsrad ymm13, ymm13, 24                                // w_1
+  vcvtdq2ps ymm13, ymm13                                 // w_1
+  vmovdqa ymm15, ymm8                                    // zero_1
+  vfmadd231ps ymm15, ymm13, ymm10                        // w_1
+  vpbroadcastd ymm13, dword ptr [rdx + 40]               // a_0
+  vfmadd231ps ymm1, ymm14, ymm13                         // acc
+  vfmadd231ps ymm2, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbx + 40]               // a_1
+  vfmadd231ps ymm3, ymm14, ymm13                         // acc
+  vfmadd231ps ymm4, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbp + 40]               // a_2
+  vfmadd231ps ymm5, ymm14, ymm13                         // acc
+  vfmadd231ps ymm6, ymm15, ymm13                         // acc
   prefetcht1 byte ptr [r11 + 128]                        // ahead
   vpsrad ymm11, ymm11, 24                                // w_0
   vcvtdq2ps ymm11, ymm11                                 // w_0
-  vsubps ymm11, ymm11, ymm9                              // w_0
-  vmulps ymm11, ymm11, ymm7                              // w_0
-  vpsrad ymm12, ymm13, 24                                // w_1
-  vcvtdq2ps ymm12, ymm12                                 // w_1
-  vsubps ymm12, ymm12, ymm10                             // w_1
-  vmulps ymm12, ymm12, ymm8                              // w_1
-  vpbroadcastd ymm13, dword ptr [rdx + 44]               // a_0
-  vfmadd231ps ymm1, ymm11, ymm13                         // acc
-  vfmadd231ps ymm2, ymm12, ymm13                         // acc
-  vpbroadcastd ymm13, dword ptr [rbx + 44]               // a_1
-  vfmadd231ps ymm3, ymm11, ymm13                         // acc
-  vfmadd231ps ymm4, ymm12, ymm13                         // acc
-  vpbroadcastd ymm13, dword ptr [rbp + 44]               // a_2
-  vfmadd231ps ymm5, ymm11, ymm13                         // acc
-  vfmadd231ps ymm6, ymm12, ymm13                         // acc
+  vmovdqa ymm13, ymm7                                    // zero_0
+  vfmadd231ps ymm13, ymm11, ymm9                         // w_0
+  vpsrad ymm11, ymm12, 24                                // w_1
+  vcvtdq2ps ymm11, ymm11                                 // w_1
+  vmovdqa ymm12, ymm8                                    // zero_1
+  vfmadd231ps ymm12, ymm11, ymm10                        // w_1
+  vpbroadcastd ymm11, dword ptr [rdx + 44]               // a_0
+  vfmadd231ps ymm1, ymm13, ymm11                         // acc
+  vfmadd231ps ymm2, ymm12, ymm11                         // acc
+  vpbroadcastd ymm11, dword ptr [rbx + 44]               // a_1
+  vfmadd231ps ymm3, ymm13, ymm11                         // acc
+  vfmadd231ps ymm4, ymm12, ymm11                         // acc
+  vpbroadcastd ymm11, dword ptr [rbp + 44]               // a_2
+  vfmadd231ps ymm5, ymm13, ymm11                         // acc
+  vfmadd231ps ymm6, ymm12, ymm11                         // acc
   vmovdqu ymm11, ymmword ptr [r13 + 192]                 // w_0
   vpxor ymm11, ymm11, ymm0                               // w_0
   vpslld ymm12, ymm11, 24                                // w_0
   vpsrad ymm12, ymm12, 24                                // w_0
   vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vmovdqu ymm13, ymmword ptr [r13 + 224]                 // w_1
-  vpxor ymm13, ymm13, ymm0                               // w_1
-  vpslld ymm14, ymm13, 24                                // w_1
+  vmovdqa ymm13, ymm7                                    // zero_0
+  vfmadd231ps ymm13, ymm12, ymm9                         // w_0
+  vmovdqu ymm12, ymmword ptr [r13 + 224]                 // w_1
+  vpxor ymm12, ymm12, ymm0                               // w_1
+  vpslld ymm14, ymm12, 24                                // w_1
   vpsrad ymm14, ymm14, 24                                // w_1
   vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [rdx + 48]               // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 48]               // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 48]               // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
-  vpslld ymm12, ymm11, 16                                // w_0
-  vpsrad ymm12, ymm12, 24                                // w_0
-  vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vpslld ymm14, ymm13, 16                                // w_1
-  vpsrad ymm14, ymm14, 24                                // w_1
-  vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [rdx + 52]               // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 52]               // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 52]               // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
-  vpslld ymm12, ymm11, 8                                 // w_0
-  vpsrad ymm12, ymm12, 24                                // w_0
-  vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vpslld ymm14, ymm13, 8                                 // w_1
-  vpsrad ymm14, ymm14, 24                                // w_1
-  vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [rdx + 56]               // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 56]               // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 56]               // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
+  vmovdqa ymm15, ymm8                                    // zero_1
+  vfmadd231ps ymm15, ymm14, ymm10                        // w_1
+  vpbroadcastd ymm14, dword ptr [rdx + 48]               // a_0
+  vfmadd231ps ymm1, ymm13, ymm14                         // acc
+  vfmadd231ps ymm2, ymm15, ymm14                         // acc
+  vpbroadcastd ymm14, dword ptr [rbx + 48]               // a_1
+  vfmadd231ps ymm3, ymm13, ymm14                         // acc
+  vfmadd231ps ymm4, ymm15, ymm14                         // acc
+  vpbroadcastd ymm14, dword ptr [rbp + 48]               // a_2
+  vfmadd231ps ymm5, ymm13, ymm14                         // acc
+  vfmadd231ps ymm6, ymm15, ymm14                         // acc
+  vpslld ymm13, ymm11, 16                                // w_0
+  vpsrad ymm13, ymm13, 24                                // w_0
+  vcvtdq2ps ymm13, ymm13                                 // w_0
+  vmovdqa ymm14, ymm7                                    // zero_0
+  vfmadd231ps ymm14, ymm13, ymm9                         // w_0
+  vpslld ymm13, ymm12, 16                                // w_1
+  vpsrad ymm13, ymm13, 24                                // w_1
+  vcvtdq2ps ymm13, ymm13                                 // w_1
+  vmovdqa ymm15, ymm8                                    // zero_1
+  vfmadd231ps ymm15, ymm13, ymm10                        // w_1
+  vpbroadcastd ymm13, dword ptr [rdx + 52]               // a_0
+  vfmadd231ps ymm1, ymm14, ymm13                         // acc
+  vfmadd231ps ymm2, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbx + 52]               // a_1
+  vfmadd231ps ymm3, ymm14, ymm13                         // acc
+  vfmadd231ps ymm4, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbp + 52]               // a_2
+  vfmadd231ps ymm5, ymm14, ymm13                         // acc
+  vfmadd231ps ymm6, ymm15, ymm13                         // acc
+  vpslld ymm13, ymm11, 8                                 // w_0
+  vpsrad ymm13, ymm13, 24                                // w_0
+  vcvtdq2ps ymm13, ymm13                                 // w_0
+  vmovdqa ymm14, ymm7                                    // zero_0
+  vfmadd231ps ymm14, ymm13, ymm9                         // w_0
+  vpslld ymm13, ymm12, 8                                 // w_1
+  vpsrad ymm13, ymm13, 24                                // w_1
+  vcvtdq2ps ymm13, ymm13                                 // w_1
+  vmovdqa ymm15, ymm8                                    // zero_1
+  vfmadd231ps ymm15, ymm13, ymm10                        // w_1
+  vpbroadcastd ymm13, dword ptr [rdx + 56]               // a_0
+  vfmadd231ps ymm1, ymm14, ymm13                         // acc
+  vfmadd231ps ymm2, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbx + 56]               // a_1
+  vfmadd231ps ymm3, ymm14, ymm13                         // acc
+  vfmadd231ps ymm4, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbp + 56]               // a_2
+  vfmadd231ps ymm5, ymm14, ymm13                         // acc
+  vfmadd231ps ymm6, ymm15, ymm13                         // acc
   prefetcht1 byte ptr [r11 + 192]                        // ahead
   vpsrad ymm11, ymm11, 24                                // w_0
   vcvtdq2ps ymm11, ymm11                                 // w_0
-  vsubps ymm11, ymm11, ymm9                              // w_0
-  vmulps ymm11, ymm11, ymm7                              // w_0
-  vpsrad ymm12, ymm13, 24                                // w_1
-  vcvtdq2ps ymm12, ymm12                                 // w_1
-  vsubps ymm12, ymm12, ymm10                             // w_1
-  vmulps ymm12, ymm12, ymm8                              // w_1
-  vpbroadcastd ymm13, dword ptr [rdx + 60]               // a_0
-  vfmadd231ps ymm1, ymm11, ymm13                         // acc
-  vfmadd231ps ymm2, ymm12, ymm13                         // acc
-  vpbroadcastd ymm13, dword ptr [rbx + 60]               // a_1
-  vfmadd231ps ymm3, ymm11, ymm13                         // acc
-  vfmadd231ps ymm4, ymm12, ymm13                         // acc
-  vpbroadcastd ymm13, dword ptr [rbp + 60]               // a_2
-  vfmadd231ps ymm5, ymm11, ymm13                         // acc
-  vfmadd231ps ymm6, ymm12, ymm13                         // acc
+  vmovdqa ymm13, ymm7                                    // zero_0
+  vfmadd231ps ymm13, ymm11, ymm9                         // w_0
+  vpsrad ymm11, ymm12, 24                                // w_1
+  vcvtdq2ps ymm11, ymm11                                 // w_1
+  vmovdqa ymm12, ymm8                                    // zero_1
+  vfmadd231ps ymm12, ymm11, ymm10                        // w_1
+  vpbroadcastd ymm11, dword ptr [rdx + 60]               // a_0
+  vfmadd231ps ymm1, ymm13, ymm11                         // acc
+  vfmadd231ps ymm2, ymm12, ymm11                         // acc
+  vpbroadcastd ymm11, dword ptr [rbx + 60]               // a_1
+  vfmadd231ps ymm3, ymm13, ymm11                         // acc
+  vfmadd231ps ymm4, ymm12, ymm11                         // acc
+  vpbroadcastd ymm11, dword ptr [rbp + 60]               // a_2
+  vfmadd231ps ymm5, ymm13, ymm11                         // acc
+  vfmadd231ps ymm6, ymm12, ymm11                         // acc
   vmovdqu ymm11, ymmword ptr [r13 + 256]                 // w_0
   vpxor ymm11, ymm11, ymm0                               // w_0
   vpslld ymm12, ymm11, 24                                // w_0
   vpsrad ymm12, ymm12, 24                                // w_0
   vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vmovdqu ymm13, ymmword ptr [r13 + 288]                 // w_1
-  vpxor ymm13, ymm13, ymm0                               // w_1
-  vpslld ymm14, ymm13, 24                                // w_1
+  vmovdqa ymm13, ymm7                                    // zero_0
+  vfmadd231ps ymm13, ymm12, ymm9                         // w_0
+  vmovdqu ymm12, ymmword ptr [r13 + 288]                 // w_1
+  vpxor ymm12, ymm12, ymm0                               // w_1
+  vpslld ymm14, ymm12, 24                                // w_1
   vpsrad ymm14, ymm14, 24                                // w_1
   vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [rdx + 64]               // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 64]               // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 64]               // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
-  vpslld ymm12, ymm11, 16                                // w_0
-  vpsrad ymm12, ymm12, 24                                // w_0
-  vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vpslld ymm14, ymm13, 16                                // w_1
-  vpsrad ymm14, ymm14, 24                                // w_1
-  vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [rdx + 68]               // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 68]               // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 68]               // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
-  vpslld ymm12, ymm11, 8                                 // w_0
-  vpsrad ymm12, ymm12, 24                                // w_0
-  vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vpslld ymm14, ymm13, 8                                 // w_1
-  vpsrad ymm14, ymm14, 24                                // w_1
-  vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [rdx + 72]               // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 72]               // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 72]               // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
+  vmovdqa ymm15, ymm8                                    // zero_1
+  vfmadd231ps ymm15, ymm14, ymm10                        // w_1
+  vpbroadcastd ymm14, dword ptr [rdx + 64]               // a_0
+  vfmadd231ps ymm1, ymm13, ymm14                         // acc
+  vfmadd231ps ymm2, ymm15, ymm14                         // acc
+  vpbroadcastd ymm14, dword ptr [rbx + 64]               // a_1
+  vfmadd231ps ymm3, ymm13, ymm14                         // acc
+  vfmadd231ps ymm4, ymm15, ymm14                         // acc
+  vpbroadcastd ymm14, dword ptr [rbp + 64]               // a_2
+  vfmadd231ps ymm5, ymm13, ymm14                         // acc
+  vfmadd231ps ymm6, ymm15, ymm14                         // acc
+  vpslld ymm13, ymm11, 16                                // w_0
+  vpsrad ymm13, ymm13, 24                                // w_0
+  vcvtdq2ps ymm13, ymm13                                 // w_0
+  vmovdqa ymm14, ymm7                                    // zero_0
+  vfmadd231ps ymm14, ymm13, ymm9                         // w_0
+  vpslld ymm13, ymm12, 16                                // w_1
+  vpsrad ymm13, ymm13, 24                                // w_1
+  vcvtdq2ps ymm13, ymm13                                 // w_1
+  vmovdqa ymm15, ymm8                                    // zero_1
+  vfmadd231ps ymm15, ymm13, ymm10                        // w_1
+  vpbroadcastd ymm13, dword ptr [rdx + 68]               // a_0
+  vfmadd231ps ymm1, ymm14, ymm13                         // acc
+  vfmadd231ps ymm2, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbx + 68]               // a_1
+  vfmadd231ps ymm3, ymm14, ymm13                         // acc
+  vfmadd231ps ymm4, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbp + 68]               // a_2
+  vfmadd231ps ymm5, ymm14, ymm13                         // acc
+  vfmadd231ps ymm6, ymm15, ymm13                         // acc
+  vpslld ymm13, ymm11, 8                                 // w_0
+  vpsrad ymm13, ymm13, 24                                // w_0
+  vcvtdq2ps ymm13, ymm13                                 // w_0
+  vmovdqa ymm14, ymm7                                    // zero_0
+  vfmadd231ps ymm14, ymm13, ymm9                         // w_0
+  vpslld ymm13, ymm12, 8                                 // w_1
+  vpsrad ymm13, ymm13, 24                                // w_1
+  vcvtdq2ps ymm13, ymm13                                 // w_1
+  vmovdqa ymm15, ymm8                                    // zero_1
+  vfmadd231ps ymm15, ymm13, ymm10                        // w_1
+  vpbroadcastd ymm13, dword ptr [rdx + 72]               // a_0
+  vfmadd231ps ymm1, ymm14, ymm13                         // acc
+  vfmadd231ps ymm2, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbx + 72]               // a_1
+  vfmadd231ps ymm3, ymm14, ymm13                         // acc
+  vfmadd231ps ymm4, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbp + 72]               // a_2
+  vfmadd231ps ymm5, ymm14, ymm13                         // acc
+  vfmadd231ps ymm6, ymm15, ymm13                         // acc
   prefetcht1 byte ptr [r11 + 256]                        // ahead
   vpsrad ymm11, ymm11, 24                                // w_0
   vcvtdq2ps ymm11, ymm11                                 // w_0
-  vsubps ymm11, ymm11, ymm9                              // w_0
-  vmulps ymm11, ymm11, ymm7                              // w_0
-  vpsrad ymm12, ymm13, 24                                // w_1
-  vcvtdq2ps ymm12, ymm12                                 // w_1
-  vsubps ymm12, ymm12, ymm10                             // w_1
-  vmulps ymm12, ymm12, ymm8                              // w_1
-  vpbroadcastd ymm13, dword ptr [rdx + 76]               // a_0
-  vfmadd231ps ymm1, ymm11, ymm13                         // acc
-  vfmadd231ps ymm2, ymm12, ymm13                         // acc
-  vpbroadcastd ymm13, dword ptr [rbx + 76]               // a_1
-  vfmadd231ps ymm3, ymm11, ymm13                         // acc
-  vfmadd231ps ymm4, ymm12, ymm13                         // acc
-  vpbroadcastd ymm13, dword ptr [rbp + 76]               // a_2
-  vfmadd231ps ymm5, ymm11, ymm13                         // acc
-  vfmadd231ps ymm6, ymm12, ymm13                         // acc
+  vmovdqa ymm13, ymm7                                    // zero_0
+  vfmadd231ps ymm13, ymm11, ymm9                         // w_0
+  vpsrad ymm11, ymm12, 24                                // w_1
+  vcvtdq2ps ymm11, ymm11                                 // w_1
+  vmovdqa ymm12, ymm8                                    // zero_1
+  vfmadd231ps ymm12, ymm11, ymm10                        // w_1
+  vpbroadcastd ymm11, dword ptr [rdx + 76]               // a_0
+  vfmadd231ps ymm1, ymm13, ymm11                         // acc
+  vfmadd231ps ymm2, ymm12, ymm11                         // acc
+  vpbroadcastd ymm11, dword ptr [rbx + 76]               // a_1
+  vfmadd231ps ymm3, ymm13, ymm11                         // acc
+  vfmadd231ps ymm4, ymm12, ymm11                         // acc
+  vpbroadcastd ymm11, dword ptr [rbp + 76]               // a_2
+  vfmadd231ps ymm5, ymm13, ymm11                         // acc
+  vfmadd231ps ymm6, ymm12, ymm11                         // acc
   vmovdqu ymm11, ymmword ptr [r13 + 320]                 // w_0
   vpxor ymm11, ymm11, ymm0                               // w_0
   vpslld ymm12, ymm11, 24                                // w_0
   vpsrad ymm12, ymm12, 24                                // w_0
   vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vmovdqu ymm13, ymmword ptr [r13 + 352]                 // w_1
-  vpxor ymm13, ymm13, ymm0                               // w_1
-  vpslld ymm14, ymm13, 24                                // w_1
+  vmovdqa ymm13, ymm7                                    // zero_0
+  vfmadd231ps ymm13, ymm12, ymm9                         // w_0
+  vmovdqu ymm12, ymmword ptr [r13 + 352]                 // w_1
+  vpxor ymm12, ymm12, ymm0                               // w_1
+  vpslld ymm14, ymm12, 24                                // w_1
   vpsrad ymm14, ymm14, 24                                // w_1
   vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [rdx + 80]               // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 80]               // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 80]               // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
-  vpslld ymm12, ymm11, 16                                // w_0
-  vpsrad ymm12, ymm12, 24                                // w_0
-  vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vpslld ymm14, ymm13, 16                                // w_1
-  vpsrad ymm14, ymm14, 24                                // w_1
-  vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [rdx + 84]               // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 84]               // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 84]               // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
-  vpslld ymm12, ymm11, 8                                 // w_0
-  vpsrad ymm12, ymm12, 24                                // w_0
-  vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vpslld ymm14, ymm13, 8                                 // w_1
-  vpsrad ymm14, ymm14, 24                                // w_1
-  vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [rdx + 88]               // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 88]               // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 88]               // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
+  vmovdqa ymm15, ymm8                                    // zero_1
+  vfmadd231ps ymm15, ymm14, ymm10                        // w_1
+  vpbroadcastd ymm14, dword ptr [rdx + 80]               // a_0
+  vfmadd231ps ymm1, ymm13, ymm14                         // acc
+  vfmadd231ps ymm2, ymm15, ymm14                         // acc
+  vpbroadcastd ymm14, dword ptr [rbx + 80]               // a_1
+  vfmadd231ps ymm3, ymm13, ymm14                         // acc
+  vfmadd231ps ymm4, ymm15, ymm14                         // acc
+  vpbroadcastd ymm14, dword ptr [rbp + 80]               // a_2
+  vfmadd231ps ymm5, ymm13, ymm14                         // acc
+  vfmadd231ps ymm6, ymm15, ymm14                         // acc
+  vpslld ymm13, ymm11, 16                                // w_0
+  vpsrad ymm13, ymm13, 24                                // w_0
+  vcvtdq2ps ymm13, ymm13                                 // w_0
+  vmovdqa ymm14, ymm7                                    // zero_0
+  vfmadd231ps ymm14, ymm13, ymm9                         // w_0
+  vpslld ymm13, ymm12, 16                                // w_1
+  vpsrad ymm13, ymm13, 24                                // w_1
+  vcvtdq2ps ymm13, ymm13                                 // w_1
+  vmovdqa ymm15, ymm8                                    // zero_1
+  vfmadd231ps ymm15, ymm13, ymm10                        // w_1
+  vpbroadcastd ymm13, dword ptr [rdx + 84]               // a_0
+  vfmadd231ps ymm1, ymm14, ymm13                         // acc
+  vfmadd231ps ymm2, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbx + 84]               // a_1
+  vfmadd231ps ymm3, ymm14, ymm13                         // acc
+  vfmadd231ps ymm4, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbp + 84]               // a_2
+  vfmadd231ps ymm5, ymm14, ymm13                         // acc
+  vfmadd231ps ymm6, ymm15, ymm13                         // acc
+  vpslld ymm13, ymm11, 8                                 // w_0
+  vpsrad ymm13, ymm13, 24                                // w_0
+  vcvtdq2ps ymm13, ymm13                                 // w_0
+  vmovdqa ymm14, ymm7                                    // zero_0
+  vfmadd231ps ymm14, ymm13, ymm9                         // w_0
+  vpslld ymm13, ymm12, 8                                 // w_1
+  vpsrad ymm13, ymm13, 24                                // w_1
+  vcvtdq2ps ymm13, ymm13                                 // w_1
+  vmovdqa ymm15, ymm8                                    // zero_1
+  vfmadd231ps ymm15, ymm13, ymm10                        // w_1
+  vpbroadcastd ymm13, dword ptr [rdx + 88]               // a_0
+  vfmadd231ps ymm1, ymm14, ymm13                         // acc
+  vfmadd231ps ymm2, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbx + 88]               // a_1
+  vfmadd231ps ymm3, ymm14, ymm13                         // acc
+  vfmadd231ps ymm4, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbp + 88]               // a_2
+  vfmadd231ps ymm5, ymm14, ymm13                         // acc
+  vfmadd231ps ymm6, ymm15, ymm13                         // acc
   prefetcht1 byte ptr [r11 + 320]                        // ahead
   vpsrad ymm11, ymm11, 24                                // w_0
   vcvtdq2ps ymm11, ymm11                                 // w_0
-  vsubps ymm11, ymm11, ymm9                              // w_0
-  vmulps ymm11, ymm11, ymm7                              // w_0
-  vpsrad ymm12, ymm13, 24                                // w_1
-  vcvtdq2ps ymm12, ymm12                                 // w_1
-  vsubps ymm12, ymm12, ymm10                             // w_1
-  vmulps ymm12, ymm12, ymm8                              // w_1
-  vpbroadcastd ymm13, dword ptr [rdx + 92]               // a_0
-  vfmadd231ps ymm1, ymm11, ymm13                         // acc
-  vfmadd231ps ymm2, ymm12, ymm13                         // acc
-  vpbroadcastd ymm13, dword ptr [rbx + 92]               // a_1
-  vfmadd231ps ymm3, ymm11, ymm13                         // acc
-  vfmadd231ps ymm4, ymm12, ymm13                         // acc
-  vpbroadcastd ymm13, dword ptr [rbp + 92]               // a_2
-  vfmadd231ps ymm5, ymm11, ymm13                         // acc
-  vfmadd231ps ymm6, ymm12, ymm13                         // acc
+  vmovdqa ymm13, ymm7                                    // zero_0
+  vfmadd231ps ymm13, ymm11, ymm9                         // w_0
+  vpsrad ymm11, ymm12, 24                                // w_1
+  vcvtdq2ps ymm11, ymm11                                 // w_1
+  vmovdqa ymm12, ymm8                                    // zero_1
+  vfmadd231ps ymm12, ymm11, ymm10                        // w_1
+  vpbroadcastd ymm11, dword ptr [rdx + 92]               // a_0
+  vfmadd231ps ymm1, ymm13, ymm11                         // acc
+  vfmadd231ps ymm2, ymm12, ymm11                         // acc
+  vpbroadcastd ymm11, dword ptr [rbx + 92]               // a_1
+  vfmadd231ps ymm3, ymm13, ymm11                         // acc
+  vfmadd231ps ymm4, ymm12, ymm11                         // acc
+  vpbroadcastd ymm11, dword ptr [rbp + 92]               // a_2
+  vfmadd231ps ymm5, ymm13, ymm11                         // acc
+  vfmadd231ps ymm6, ymm12, ymm11                         // acc
   vmovdqu ymm11, ymmword ptr [r13 + 384]                 // w_0
   vpxor ymm11, ymm11, ymm0                               // w_0
   vpslld ymm12, ymm11, 24                                // w_0
   vpsrad ymm12, ymm12, 24                                // w_0
   vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vmovdqu ymm13, ymmword ptr [r13 + 416]                 // w_1
-  vpxor ymm13, ymm13, ymm0                               // w_1
-  vpslld ymm14, ymm13, 24                                // w_1
+  vmovdqa ymm13, ymm7                                    // zero_0
+  vfmadd231ps ymm13, ymm12, ymm9                         // w_0
+  vmovdqu ymm12, ymmword ptr [r13 + 416]                 // w_1
+  vpxor ymm12, ymm12, ymm0                               // w_1
+  vpslld ymm14, ymm12, 24                                // w_1
   vpsrad ymm14, ymm14, 24                                // w_1
   vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [rdx + 96]               // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 96]               // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 96]               // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
-  vpslld ymm12, ymm11, 16                                // w_0
-  vpsrad ymm12, ymm12, 24                                // w_0
-  vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vpslld ymm14, ymm13, 16                                // w_1
-  vpsrad ymm14, ymm14, 24                                // w_1
-  vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [rdx + 100]              // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 100]              // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 100]              // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
-  vpslld ymm12, ymm11, 8                                 // w_0
-  vpsrad ymm12, ymm12, 24                                // w_0
-  vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vpslld ymm14, ymm13, 8                                 // w_1
-  vpsrad ymm14, ymm14, 24                                // w_1
-  vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [rdx + 104]              // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 104]              // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 104]              // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
+  vmovdqa ymm15, ymm8                                    // zero_1
+  vfmadd231ps ymm15, ymm14, ymm10                        // w_1
+  vpbroadcastd ymm14, dword ptr [rdx + 96]               // a_0
+  vfmadd231ps ymm1, ymm13, ymm14                         // acc
+  vfmadd231ps ymm2, ymm15, ymm14                         // acc
+  vpbroadcastd ymm14, dword ptr [rbx + 96]               // a_1
+  vfmadd231ps ymm3, ymm13, ymm14                         // acc
+  vfmadd231ps ymm4, ymm15, ymm14                         // acc
+  vpbroadcastd ymm14, dword ptr [rbp + 96]               // a_2
+  vfmadd231ps ymm5, ymm13, ymm14                         // acc
+  vfmadd231ps ymm6, ymm15, ymm14                         // acc
+  vpslld ymm13, ymm11, 16                                // w_0
+  vpsrad ymm13, ymm13, 24                                // w_0
+  vcvtdq2ps ymm13, ymm13                                 // w_0
+  vmovdqa ymm14, ymm7                                    // zero_0
+  vfmadd231ps ymm14, ymm13, ymm9                         // w_0
+  vpslld ymm13, ymm12, 16                                // w_1
+  vpsrad ymm13, ymm13, 24                                // w_1
+  vcvtdq2ps ymm13, ymm13                                 // w_1
+  vmovdqa ymm15, ymm8                                    // zero_1
+  vfmadd231ps ymm15, ymm13, ymm10                        // w_1
+  vpbroadcastd ymm13, dword ptr [rdx + 100]              // a_0
+  vfmadd231ps ymm1, ymm14, ymm13                         // acc
+  vfmadd231ps ymm2, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbx + 100]              // a_1
+  vfmadd231ps ymm3, ymm14, ymm13                         // acc
+  vfmadd231ps ymm4, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbp + 100]              // a_2
+  vfmadd231ps ymm5, ymm14, ymm13                         // acc
+  vfmadd231ps ymm6, ymm15, ymm13                         // acc
+  vpslld ymm13, ymm11, 8                                 // w_0
+  vpsrad ymm13, ymm13, 24                                // w_0
+  vcvtdq2ps ymm13, ymm13                                 // w_0
+  vmovdqa ymm14, ymm7                                    // zero_0
+  vfmadd231ps ymm14, ymm13, ymm9                         // w_0
+  vpslld ymm13, ymm12, 8                                 // w_1
+  vpsrad ymm13, ymm13, 24                                // w_1
+  vcvtdq2ps ymm13, ymm13                                 // w_1
+  vmovdqa ymm15, ymm8                                    // zero_1
+  vfmadd231ps ymm15, ymm13, ymm10                        // w_1
+  vpbroadcastd ymm13, dword ptr [rdx + 104]              // a_0
+  vfmadd231ps ymm1, ymm14, ymm13                         // acc
+  vfmadd231ps ymm2, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbx + 104]              // a_1
+  vfmadd231ps ymm3, ymm14, ymm13                         // acc
+  vfmadd231ps ymm4, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbp + 104]              // a_2
+  vfmadd231ps ymm5, ymm14, ymm13                         // acc
+  vfmadd231ps ymm6, ymm15, ymm13                         // acc
   prefetcht1 byte ptr [r11 + 384]                        // ahead
   vpsrad ymm11, ymm11, 24                                // w_0
   vcvtdq2ps ymm11, ymm11                                 // w_0
-  vsubps ymm11, ymm11, ymm9                              // w_0
-  vmulps ymm11, ymm11, ymm7                              // w_0
-  vpsrad ymm12, ymm13, 24                                // w_1
-  vcvtdq2ps ymm12, ymm12                                 // w_1
-  vsubps ymm12, ymm12, ymm10                             // w_1
-  vmulps ymm12, ymm12, ymm8                              // w_1
-  vpbroadcastd ymm13, dword ptr [rdx + 108]              // a_0
-  vfmadd231ps ymm1, ymm11, ymm13                         // acc
-  vfmadd231ps ymm2, ymm12, ymm13                         // acc
-  vpbroadcastd ymm13, dword ptr [rbx + 108]              // a_1
-  vfmadd231ps ymm3, ymm11, ymm13                         // acc
-  vfmadd231ps ymm4, ymm12, ymm13                         // acc
-  vpbroadcastd ymm13, dword ptr [rbp + 108]              // a_2
-  vfmadd231ps ymm5, ymm11, ymm13                         // acc
-  vfmadd231ps ymm6, ymm12, ymm13                         // acc
+  vmovdqa ymm13, ymm7                                    // zero_0
+  vfmadd231ps ymm13, ymm11, ymm9                         // w_0
+  vpsrad ymm11, ymm12, 24                                // w_1
+  vcvtdq2ps ymm11, ymm11                                 // w_1
+  vmovdqa ymm12, ymm8                                    // zero_1
+  vfmadd231ps ymm12, ymm11, ymm10                        // w_1
+  vpbroadcastd ymm11, dword ptr [rdx + 108]              // a_0
+  vfmadd231ps ymm1, ymm13, ymm11                         // acc
+  vfmadd231ps ymm2, ymm12, ymm11                         // acc
+  vpbroadcastd ymm11, dword ptr [rbx + 108]              // a_1
+  vfmadd231ps ymm3, ymm13, ymm11                         // acc
+  vfmadd231ps ymm4, ymm12, ymm11                         // acc
+  vpbroadcastd ymm11, dword ptr [rbp + 108]              // a_2
+  vfmadd231ps ymm5, ymm13, ymm11                         // acc
+  vfmadd231ps ymm6, ymm12, ymm11                         // acc
   vmovdqu ymm11, ymmword ptr [r13 + 448]                 // w_0
   vpxor ymm11, ymm11, ymm0                               // w_0
   vpslld ymm12, ymm11, 24                                // w_0
   vpsrad ymm12, ymm12, 24                                // w_0
   vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vmovdqu ymm13, ymmword ptr [r13 + 480]                 // w_1
-  vpxor ymm13, ymm13, ymm0                               // w_1
-  vpslld ymm14, ymm13, 24                                // w_1
+  vmovdqa ymm13, ymm7                                    // zero_0
+  vfmadd231ps ymm13, ymm12, ymm9                         // w_0
+  vmovdqu ymm12, ymmword ptr [r13 + 480]                 // w_1
+  vpxor ymm12, ymm12, ymm0                               // w_1
+  vpslld ymm14, ymm12, 24                                // w_1
   vpsrad ymm14, ymm14, 24                                // w_1
   vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [rdx + 112]              // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 112]              // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 112]              // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
-  vpslld ymm12, ymm11, 16                                // w_0
-  vpsrad ymm12, ymm12, 24                                // w_0
-  vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vpslld ymm14, ymm13, 16                                // w_1
-  vpsrad ymm14, ymm14, 24                                // w_1
-  vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [rdx + 116]              // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 116]              // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 116]              // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
-  vpslld ymm12, ymm11, 8                                 // w_0
-  vpsrad ymm12, ymm12, 24                                // w_0
-  vcvtdq2ps ymm12, ymm12                                 // w_0
-  vsubps ymm12, ymm12, ymm9                              // w_0
-  vmulps ymm12, ymm12, ymm7                              // w_0
-  vpslld ymm14, ymm13, 8                                 // w_1
-  vpsrad ymm14, ymm14, 24                                // w_1
-  vcvtdq2ps ymm14, ymm14                                 // w_1
-  vsubps ymm14, ymm14, ymm10                             // w_1
-  vmulps ymm14, ymm14, ymm8                              // w_1
-  vpbroadcastd ymm15, dword ptr [rdx + 120]              // a_0
-  vfmadd231ps ymm1, ymm12, ymm15                         // acc
-  vfmadd231ps ymm2, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbx + 120]              // a_1
-  vfmadd231ps ymm3, ymm12, ymm15                         // acc
-  vfmadd231ps ymm4, ymm14, ymm15                         // acc
-  vpbroadcastd ymm15, dword ptr [rbp + 120]              // a_2
-  vfmadd231ps ymm5, ymm12, ymm15                         // acc
-  vfmadd231ps ymm6, ymm14, ymm15                         // acc
+  vmovdqa ymm15, ymm8                                    // zero_1
+  vfmadd231ps ymm15, ymm14, ymm10                        // w_1
+  vpbroadcastd ymm14, dword ptr [rdx + 112]              // a_0
+  vfmadd231ps ymm1, ymm13, ymm14                         // acc
+  vfmadd231ps ymm2, ymm15, ymm14                         // acc
+  vpbroadcastd ymm14, dword ptr [rbx + 112]              // a_1
+  vfmadd231ps ymm3, ymm13, ymm14                         // acc
+  vfmadd231ps ymm4, ymm15, ymm14                         // acc
+  vpbroadcastd ymm14, dword ptr [rbp + 112]              // a_2
+  vfmadd231ps ymm5, ymm13, ymm14                         // acc
+  vfmadd231ps ymm6, ymm15, ymm14                         // acc
+  vpslld ymm13, ymm11, 16                                // w_0
+  vpsrad ymm13, ymm13, 24                                // w_0
+  vcvtdq2ps ymm13, ymm13                                 // w_0
+  vmovdqa ymm14, ymm7                                    // zero_0
+  vfmadd231ps ymm14, ymm13, ymm9                         // w_0
+  vpslld ymm13, ymm12, 16                                // w_1
+  vpsrad ymm13, ymm13, 24                                // w_1
+  vcvtdq2ps ymm13, ymm13                                 // w_1
+  vmovdqa ymm15, ymm8                                    // zero_1
+  vfmadd231ps ymm15, ymm13, ymm10                        // w_1
+  vpbroadcastd ymm13, dword ptr [rdx + 116]              // a_0
+  vfmadd231ps ymm1, ymm14, ymm13                         // acc
+  vfmadd231ps ymm2, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbx + 116]              // a_1
+  vfmadd231ps ymm3, ymm14, ymm13                         // acc
+  vfmadd231ps ymm4, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbp + 116]              // a_2
+  vfmadd231ps ymm5, ymm14, ymm13                         // acc
+  vfmadd231ps ymm6, ymm15, ymm13                         // acc
+  vpslld ymm13, ymm11, 8                                 // w_0
+  vpsrad ymm13, ymm13, 24                                // w_0
+  vcvtdq2ps ymm13, ymm13                                 // w_0
+  vmovdqa ymm14, ymm7                                    // zero_0
+  vfmadd231ps ymm14, ymm13, ymm9                         // w_0
+  vpslld ymm13, ymm12, 8                                 // w_1
+  vpsrad ymm13, ymm13, 24                                // w_1
+  vcvtdq2ps ymm13, ymm13                                 // w_1
+  vmovdqa ymm15, ymm8                                    // zero_1
+  vfmadd231ps ymm15, ymm13, ymm10                        // w_1
+  vpbroadcastd ymm13, dword ptr [rdx + 120]              // a_0
+  vfmadd231ps ymm1, ymm14, ymm13                         // acc
+  vfmadd231ps ymm2, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbx + 120]              // a_1
+  vfmadd231ps ymm3, ymm14, ymm13                         // acc
+  vfmadd231ps ymm4, ymm15, ymm13                         // acc
+  vpbroadcastd ymm13, dword ptr [rbp + 120]              // a_2
+  vfmadd231ps ymm5, ymm14, ymm13                         // acc
+  vfmadd231ps ymm6, ymm15, ymm13                         // acc
   prefetcht1 byte ptr [r11 + 448]                        // ahead
   vpsrad ymm11, ymm11, 24                                // w_0
   vcvtdq2ps ymm11, ymm11                                 // w_0
-  vsubps ymm11, ymm11, ymm9                              // w_0
-  vmulps ymm11, ymm11, ymm7                              // w_0
-  vpsrad ymm12, ymm13, 24                                // w_1
-  vcvtdq2ps ymm12, ymm12                                 // w_1
-  vsubps ymm12, ymm12, ymm10                             // w_1
-  vmulps ymm12, ymm12, ymm8                              // w_1
-  vpbroadcastd ymm13, dword ptr [rdx + 124]              // a_0
-  vfmadd231ps ymm1, ymm11, ymm13                         // acc
-  vfmadd231ps ymm2, ymm12, ymm13                         // acc
-  vpbroadcastd ymm13, dword ptr [rbx + 124]              // a_1
-  vfmadd231ps ymm3, ymm11, ymm13                         // acc
-  vfmadd231ps ymm4, ymm12, ymm13                         // acc
-  vpbroadcastd ymm13, dword ptr [rbp + 124]              // a_2
-  vfmadd231ps ymm5, ymm11, ymm13                         // acc
-  vfmadd231ps ymm6, ymm12, ymm13                         // acc
+  vmovdqa ymm13, ymm7                                    // zero_0
+  vfmadd231ps ymm13, ymm11, ymm9                         // w_0
+  vpsrad ymm11, ymm12, 24                                // w_1
+  vcvtdq2ps ymm11, ymm11                                 // w_1
+  vmovdqa ymm12, ymm8                                    // zero_1
+  vfmadd231ps ymm12, ymm11, ymm10                        // w_1
+  vpbroadcastd ymm11, dword ptr [rdx + 124]              // a_0
+  vfmadd231ps ymm1, ymm13, ymm11                         // acc
+  vfmadd231ps ymm2, ymm12, ymm11                         // acc
+  vpbroadcastd ymm11, dword ptr [rbx + 124]              // a_1
+  vfmadd231ps ymm3, ymm13, ymm11                         // acc
+  vfmadd231ps ymm4, ymm12, ymm11                         // acc
+  vpbroadcastd ymm11, dword ptr [rbp + 124]              // a_2
+  vfmadd231ps ymm5, ymm13, ymm11                         // acc
+  vfmadd231ps ymm6, ymm12, ymm11                         // acc
   lea rdx, [rdx + 128]
   lea rbx, [rbx + 128]
   lea rbp, [rbp + 128]

@@ -16,9 +16,9 @@
 //  rax block_left  rcx n_left  rdx lhs_panel  rsi rhs_panel  rdi args  r8 m_left  r9 dst_tile
 //  r10 lhs_1  r11 lhs_2  rbx lhs_3  rbp blocks  r12 rhs_panel  r13 k_left  r14 rhs_prefetch
 //  r15 ahead  zmm0 signs  zmm1 acc_0_0 ...  zmm2 acc_0_1 ...  zmm3 acc_1_0 ...  zmm4 acc_1_1 ...
-//  zmm5 acc_2_0 ...  zmm6 acc_2_1 ...  zmm7 acc_3_0 ...  zmm8 acc_3_1 ...  zmm9 scale_0
-//  zmm10 scale_1  zmm11 zero_0  zmm12 zero_1  zmm13 w_0  zmm14 w_0 ...  zmm15 w_1 ...  zmm16 w_1
-//  zmm17 a_0 ...
+//  zmm5 acc_2_0 ...  zmm6 acc_2_1 ...  zmm7 acc_3_0 ...  zmm8 acc_3_1 ...  zmm9 zero_0
+//  zmm10 zero_1  zmm11 scale_0  zmm12 scale_1  zmm13 w_0 ...  zmm14 w_0 ...  zmm15 w_0 ...
+//  zmm16 w_1 ...  zmm17 w_1 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -213,14 +213,19 @@ L(block):
   mov r14, 32
   imul r13, r14
   lea r13, [r12 + r13]                                   // end
-  vpmovzxwd zmm9, ymmword ptr [r13 + 0]                  // scale_0
+  vpmovzxwd zmm9, ymmword ptr [r13 + 64]                 // zero_0
   vpslld zmm9, zmm9, 16
-  vpmovzxwd zmm10, ymmword ptr [r13 + 32]                // scale_1
+  vpmovzxwd zmm10, ymmword ptr [r13 + 96]                // zero_1
   vpslld zmm10, zmm10, 16
-  vpmovzxwd zmm11, ymmword ptr [r13 + 64]                // zero_0
+  vpxord zmm11, zmm11, zmm11                             // none
+  vsubps zmm9, zmm11, zmm9                               // zero_0
+  vsubps zmm10, zmm11, zmm10                             // zero_1
+  vpmovzxwd zmm11, ymmword ptr [r13 + 0]                 // scale_0
   vpslld zmm11, zmm11, 16
-  vpmovzxwd zmm12, ymmword ptr [r13 + 96]                // zero_1
+  vpmovzxwd zmm12, ymmword ptr [r13 + 32]                // scale_1
   vpslld zmm12, zmm12, 16
+  vmulps zmm9, zmm9, zmm11                               // zero_0
+  vmulps zmm10, zmm10, zmm12                             // zero_1
   mov r13, qword ptr [rdi + 8*4]                         // block
   shr r13, 5                                             // steps
   mov r14, qword ptr [rdi + 8*19]                        // rhs_prefetch
@@ -234,737 +239,737 @@ L(k):
   vpslld zmm14, zmm13, 24                                // w_0
   vpsrad zmm14, zmm14, 24                                // w_0
   vcvtdq2ps zmm14, zmm14                                 // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vmovdqu64 zmm15, zmmword ptr [r12 + 64]                // w_1
-  vpxord zmm15, zmm15, zmm0                              // w_1
-  vpslld zmm16, zmm15, 24                                // w_1
+  vmovdqa64 zmm15, zmm9                                  // zero_0
+  vfmadd231ps zmm15, zmm14, zmm11                        // w_0
+  vmovdqu64 zmm14, zmmword ptr [r12 + 64]                // w_1
+  vpxord zmm14, zmm14, zmm0                              // w_1
+  vpslld zmm16, zmm14, 24                                // w_1
   vpsrad zmm16, zmm16, 24                                // w_1
   vcvtdq2ps zmm16, zmm16                                 // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 0]                // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 0]                // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 0]                // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 0]                // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
+  vmovdqa64 zmm17, zmm10                                 // zero_1
+  vfmadd231ps zmm17, zmm16, zmm12                        // w_1
+  vpbroadcastd zmm16, dword ptr [rdx + 0]                // a_0
+  vfmadd231ps zmm1, zmm15, zmm16                         // acc
+  vfmadd231ps zmm2, zmm17, zmm16                         // acc
+  vpbroadcastd zmm16, dword ptr [r10 + 0]                // a_1
+  vfmadd231ps zmm3, zmm15, zmm16                         // acc
+  vfmadd231ps zmm4, zmm17, zmm16                         // acc
+  vpbroadcastd zmm16, dword ptr [r11 + 0]                // a_2
+  vfmadd231ps zmm5, zmm15, zmm16                         // acc
+  vfmadd231ps zmm6, zmm17, zmm16                         // acc
+  vpbroadcastd zmm16, dword ptr [rbx + 0]                // a_3
+  vfmadd231ps zmm7, zmm15, zmm16                         // acc
+  vfmadd231ps zmm8, zmm17, zmm16                         // acc
   prefetcht0 byte ptr [r15 + 0]                          // ahead
-  vpslld zmm14, zmm13, 16                                // w_0
-  vpsrad zmm14, zmm14, 24                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 16                                // w_1
-  vpsrad zmm16, zmm16, 24                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 4]                // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 4]                // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 4]                // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 4]                // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
-  vpslld zmm14, zmm13, 8                                 // w_0
-  vpsrad zmm14, zmm14, 24                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 8                                 // w_1
-  vpsrad zmm16, zmm16, 24                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 8]                // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 8]                // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 8]                // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 8]                // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
+  vpslld zmm15, zmm13, 16                                // w_0
+  vpsrad zmm15, zmm15, 24                                // w_0
+  vcvtdq2ps zmm15, zmm15                                 // w_0
+  vmovdqa64 zmm16, zmm9                                  // zero_0
+  vfmadd231ps zmm16, zmm15, zmm11                        // w_0
+  vpslld zmm15, zmm14, 16                                // w_1
+  vpsrad zmm15, zmm15, 24                                // w_1
+  vcvtdq2ps zmm15, zmm15                                 // w_1
+  vmovdqa64 zmm17, zmm10                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm12                        // w_1
+  vpbroadcastd zmm15, dword ptr [rdx + 4]                // a_0
+  vfmadd231ps zmm1, zmm16, zmm15                         // acc
+  vfmadd231ps zmm2, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r10 + 4]                // a_1
+  vfmadd231ps zmm3, zmm16, zmm15                         // acc
+  vfmadd231ps zmm4, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r11 + 4]                // a_2
+  vfmadd231ps zmm5, zmm16, zmm15                         // acc
+  vfmadd231ps zmm6, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [rbx + 4]                // a_3
+  vfmadd231ps zmm7, zmm16, zmm15                         // acc
+  vfmadd231ps zmm8, zmm17, zmm15                         // acc
+  vpslld zmm15, zmm13, 8                                 // w_0
+  vpsrad zmm15, zmm15, 24                                // w_0
+  vcvtdq2ps zmm15, zmm15                                 // w_0
+  vmovdqa64 zmm16, zmm9                                  // zero_0
+  vfmadd231ps zmm16, zmm15, zmm11                        // w_0
+  vpslld zmm15, zmm14, 8                                 // w_1
+  vpsrad zmm15, zmm15, 24                                // w_1
+  vcvtdq2ps zmm15, zmm15                                 // w_1
+  vmovdqa64 zmm17, zmm10                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm12                        // w_1
+  vpbroadcastd zmm15, dword ptr [rdx + 8]                // a_0
+  vfmadd231ps zmm1, zmm16, zmm15                         // acc
+  vfmadd231ps zmm2, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r10 + 8]                // a_1
+  vfmadd231ps zmm3, zmm16, zmm15                         // acc
+  vfmadd231ps zmm4, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r11 + 8]                // a_2
+  vfmadd231ps zmm5, zmm16, zmm15                         // acc
+  vfmadd231ps zmm6, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [rbx + 8]                // a_3
+  vfmadd231ps zmm7, zmm16, zmm15                         // acc
+  vfmadd231ps zmm8, zmm17, zmm15                         // acc
   prefetcht0 byte ptr [r15 + 64]                         // ahead
   vpsrad zmm13, zmm13, 24                                // w_0
   vcvtdq2ps zmm13, zmm13                                 // w_0
-  vsubps zmm13, zmm13, zmm11                             // w_0
-  vmulps zmm13, zmm13, zmm9                              // w_0
-  vpsrad zmm14, zmm15, 24                                // w_1
-  vcvtdq2ps zmm14, zmm14                                 // w_1
-  vsubps zmm14, zmm14, zmm12                             // w_1
-  vmulps zmm14, zmm14, zmm10                             // w_1
-  vpbroadcastd zmm15, dword ptr [rdx + 12]               // a_0
-  vfmadd231ps zmm1, zmm13, zmm15                         // acc
-  vfmadd231ps zmm2, zmm14, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r10 + 12]               // a_1
-  vfmadd231ps zmm3, zmm13, zmm15                         // acc
-  vfmadd231ps zmm4, zmm14, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r11 + 12]               // a_2
-  vfmadd231ps zmm5, zmm13, zmm15                         // acc
-  vfmadd231ps zmm6, zmm14, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [rbx + 12]               // a_3
-  vfmadd231ps zmm7, zmm13, zmm15                         // acc
-  vfmadd231ps zmm8, zmm14, zmm15                         // acc
+  vmovdqa64 zmm15, zmm9                                  // zero_0
+  vfmadd231ps zmm15, zmm13, zmm11                        // w_0
+  vpsrad zmm13, zmm14, 24                                // w_1
+  vcvtdq2ps zmm13, zmm13                                 // w_1
+  vmovdqa64 zmm14, zmm10                                 // zero_1
+  vfmadd231ps zmm14, zmm13, zmm12                        // w_1
+  vpbroadcastd zmm13, dword ptr [rdx + 12]               // a_0
+  vfmadd231ps zmm1, zmm15, zmm13                         // acc
+  vfmadd231ps zmm2, zmm14, zmm13                         // acc
+  vpbroadcastd zmm13, dword ptr [r10 + 12]               // a_1
+  vfmadd231ps zmm3, zmm15, zmm13                         // acc
+  vfmadd231ps zmm4, zmm14, zmm13                         // acc
+  vpbroadcastd zmm13, dword ptr [r11 + 12]               // a_2
+  vfmadd231ps zmm5, zmm15, zmm13                         // acc
+  vfmadd231ps zmm6, zmm14, zmm13                         // acc
+  vpbroadcastd zmm13, dword ptr [rbx + 12]               // a_3
+  vfmadd231ps zmm7, zmm15, zmm13                         // acc
+  vfmadd231ps zmm8, zmm14, zmm13                         // acc
   vmovdqu64 zmm13, zmmword ptr [r12 + 128]               // w_0
   vpxord zmm13, zmm13, zmm0                              // w_0
   vpslld zmm14, zmm13, 24                                // w_0
   vpsrad zmm14, zmm14, 24                                // w_0
   vcvtdq2ps zmm14, zmm14                                 // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vmovdqu64 zmm15, zmmword ptr [r12 + 192]               // w_1
-  vpxord zmm15, zmm15, zmm0                              // w_1
-  vpslld zmm16, zmm15, 24                                // w_1
+  vmovdqa64 zmm15, zmm9                                  // zero_0
+  vfmadd231ps zmm15, zmm14, zmm11                        // w_0
+  vmovdqu64 zmm14, zmmword ptr [r12 + 192]               // w_1
+  vpxord zmm14, zmm14, zmm0                              // w_1
+  vpslld zmm16, zmm14, 24                                // w_1
   vpsrad zmm16, zmm16, 24                                // w_1
   vcvtdq2ps zmm16, zmm16                                 // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 16]               // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 16]               // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 16]               // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 16]               // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
+  vmovdqa64 zmm17, zmm10                                 // zero_1
+  vfmadd231ps zmm17, zmm16, zmm12                        // w_1
+  vpbroadcastd zmm16, dword ptr [rdx + 16]               // a_0
+  vfmadd231ps zmm1, zmm15, zmm16                         // acc
+  vfmadd231ps zmm2, zmm17, zmm16                         // acc
+  vpbroadcastd zmm16, dword ptr [r10 + 16]               // a_1
+  vfmadd231ps zmm3, zmm15, zmm16                         // acc
+  vfmadd231ps zmm4, zmm17, zmm16                         // acc
+  vpbroadcastd zmm16, dword ptr [r11 + 16]               // a_2
+  vfmadd231ps zmm5, zmm15, zmm16                         // acc
+  vfmadd231ps zmm6, zmm17, zmm16                         // acc
+  vpbroadcastd zmm16, dword ptr [rbx + 16]               // a_3
+  vfmadd231ps zmm7, zmm15, zmm16                         // acc
+  vfmadd231ps zmm8, zmm17, zmm16                         // acc
   prefetcht0 byte ptr [r15 + 128]                        // ahead
-  vpslld zmm14, zmm13, 16                                // w_0
-  vpsrad zmm14, zmm14, 24                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 16                                // w_1
-  vpsrad zmm16, zmm16, 24                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 20]               // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 20]               // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 20]               // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 20]               // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
-  vpslld zmm14, zmm13, 8                                 // w_0
-  vpsrad zmm14, zmm14, 24                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 8                                 // w_1
-  vpsrad zmm16, zmm16, 24                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 24]               // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 24]               // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 24]               // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 24]               // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
+  vpslld zmm15, zmm13, 16                                // w_0
+  vpsrad zmm15, zmm15, 24                                // w_0
+  vcvtdq2ps zmm15, zmm15                                 // w_0
+  vmovdqa64 zmm16, zmm9                                  // zero_0
+  vfmadd231ps zmm16, zmm15, zmm11                        // w_0
+  vpslld zmm15, zmm14, 16                                // w_1
+  vpsrad zmm15, zmm15, 24                                // w_1
+  vcvtdq2ps zmm15, zmm15                                 // w_1
+  vmovdqa64 zmm17, zmm10                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm12                        // w_1
+  vpbroadcastd zmm15, dword ptr [rdx + 20]               // a_0
+  vfmadd231ps zmm1, zmm16, zmm15                         // acc
+  vfmadd231ps zmm2, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r10 + 20]               // a_1
+  vfmadd231ps zmm3, zmm16, zmm15                         // acc
+  vfmadd231ps zmm4, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r11 + 20]               // a_2
+  vfmadd231ps zmm5, zmm16, zmm15                         // acc
+  vfmadd231ps zmm6, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [rbx + 20]               // a_3
+  vfmadd231ps zmm7, zmm16, zmm15                         // acc
+  vfmadd231ps zmm8, zmm17, zmm15                         // acc
+  vpslld zmm15, zmm13, 8                                 // w_0
+  vpsrad zmm15, zmm15, 24                                // w_0
+  vcvtdq2ps zmm15, zmm15                                 // w_0
+  vmovdqa64 zmm16, zmm9                                  // zero_0
+  vfmadd231ps zmm16, zmm15, zmm11                        // w_0
+  vpslld zmm15, zmm14, 8                                 // w_1
+  vpsrad zmm15, zmm15, 24                                // w_1
+  vcvtdq2ps zmm15, zmm15                                 // w_1
+  vmovdqa64 zmm17, zmm10                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm12                        // w_1
+  vpbroadcastd zmm15, dword ptr [rdx + 24]               // a_0
+  vfmadd231ps zmm1, zmm16, zmm15                         // acc
+  vfmadd231ps zmm2, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r10 + 24]               // a_1
+  vfmadd231ps zmm3, zmm16, zmm15                         // acc
+  vfmadd231ps zmm4, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r11 + 24]               // a_2
+  vfmadd231ps zmm5, zmm16, zmm15                         // acc
+  vfmadd231ps zmm6, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [rbx + 24]               // a_3
+  vfmadd231ps zmm7, zmm16, zmm15                         // acc
+  vfmadd231ps zmm8, zmm17, zmm15                         // acc
   prefetcht0 byte ptr [r15 + 192]                        // ahead
   vpsrad zmm13, zmm13, 24                                // w_0
   vcvtdq2ps zmm13, zmm13                                 // w_0
-  vsubps zmm13, zmm13, zmm11                             // w_0
-  vmulps zmm13, zmm13, zmm9                              // w_0
-  vpsrad zmm14, zmm15, 24                                // w_1
-  vcvtdq2ps zmm14, zmm14                                 // w_1
-  vsubps zmm14, zmm14, zmm12                             // w_1
-  vmulps zmm14, zmm14, zmm10                             // w_1
-  vpbroadcastd zmm15, dword ptr [rdx + 28]               // a_0
-  vfmadd231ps zmm1, zmm13, zmm15                         // acc
-  vfmadd231ps zmm2, zmm14, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r10 + 28]               // a_1
-  vfmadd231ps zmm3, zmm13, zmm15                         // acc
-  vfmadd231ps zmm4, zmm14, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r11 + 28]               // a_2
-  vfmadd231ps zmm5, zmm13, zmm15                         // acc
-  vfmadd231ps zmm6, zmm14, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [rbx + 28]               // a_3
-  vfmadd231ps zmm7, zmm13, zmm15                         // acc
-  vfmadd231ps zmm8, zmm14, zmm15                         // acc
+  vmovdqa64 zmm15, zmm9                                  // zero_0
+  vfmadd231ps zmm15, zmm13, zmm11                        // w_0
+  vpsrad zmm13, zmm14, 24                                // w_1
+  vcvtdq2ps zmm13, zmm13                                 // w_1
+  vmovdqa64 zmm14, zmm10                                 // zero_1
+  vfmadd231ps zmm14, zmm13, zmm12                        // w_1
+  vpbroadcastd zmm13, dword ptr [rdx + 28]               // a_0
+  vfmadd231ps zmm1, zmm15, zmm13                         // acc
+  vfmadd231ps zmm2, zmm14, zmm13                         // acc
+  vpbroadcastd zmm13, dword ptr [r10 + 28]               // a_1
+  vfmadd231ps zmm3, zmm15, zmm13                         // acc
+  vfmadd231ps zmm4, zmm14, zmm13                         // acc
+  vpbroadcastd zmm13, dword ptr [r11 + 28]               // a_2
+  vfmadd231ps zmm5, zmm15, zmm13                         // acc
+  vfmadd231ps zmm6, zmm14, zmm13                         // acc
+  vpbroadcastd zmm13, dword ptr [rbx + 28]               // a_3
+  vfmadd231ps zmm7, zmm15, zmm13                         // acc
+  vfmadd231ps zmm8, zmm14, zmm13                         // acc
   vmovdqu64 zmm13, zmmword ptr [r12 + 256]               // w_0
   vpxord zmm13, zmm13, zmm0                              // w_0
   vpslld zmm14, zmm13, 24                                // w_0
   vpsrad zmm14, zmm14, 24                                // w_0
   vcvtdq2ps zmm14, zmm14                                 // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vmovdqu64 zmm15, zmmword ptr [r12 + 320]               // w_1
-  vpxord zmm15, zmm15, zmm0                              // w_1
-  vpslld zmm16, zmm15, 24                                // w_1
+  vmovdqa64 zmm15, zmm9                                  // zero_0
+  vfmadd231ps zmm15, zmm14, zmm11                        // w_0
+  vmovdqu64 zmm14, zmmword ptr [r12 + 320]               // w_1
+  vpxord zmm14, zmm14, zmm0                              // w_1
+  vpslld zmm16, zmm14, 24                                // w_1
   vpsrad zmm16, zmm16, 24                                // w_1
   vcvtdq2ps zmm16, zmm16                                 // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 32]               // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 32]               // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 32]               // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 32]               // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
+  vmovdqa64 zmm17, zmm10                                 // zero_1
+  vfmadd231ps zmm17, zmm16, zmm12                        // w_1
+  vpbroadcastd zmm16, dword ptr [rdx + 32]               // a_0
+  vfmadd231ps zmm1, zmm15, zmm16                         // acc
+  vfmadd231ps zmm2, zmm17, zmm16                         // acc
+  vpbroadcastd zmm16, dword ptr [r10 + 32]               // a_1
+  vfmadd231ps zmm3, zmm15, zmm16                         // acc
+  vfmadd231ps zmm4, zmm17, zmm16                         // acc
+  vpbroadcastd zmm16, dword ptr [r11 + 32]               // a_2
+  vfmadd231ps zmm5, zmm15, zmm16                         // acc
+  vfmadd231ps zmm6, zmm17, zmm16                         // acc
+  vpbroadcastd zmm16, dword ptr [rbx + 32]               // a_3
+  vfmadd231ps zmm7, zmm15, zmm16                         // acc
+  vfmadd231ps zmm8, zmm17, zmm16                         // acc
   prefetcht0 byte ptr [r15 + 256]                        // ahead
-  vpslld zmm14, zmm13, 16                                // w_0
-  vpsrad zmm14, zmm14, 24                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 16                                // w_1
-  vpsrad zmm16, zmm16, 24                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 36]               // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 36]               // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 36]               // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 36]               // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
-  vpslld zmm14, zmm13, 8                                 // w_0
-  vpsrad zmm14, zmm14, 24                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 8                                 // w_1
-  vpsrad zmm16, zmm16, 24                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 40]               // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 40]               // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 40]               // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 40]               // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
+  vpslld zmm15, zmm13, 16                                // w_0
+  vpsrad zmm15, zmm15, 24                                // w_0
+  vcvtdq2ps zmm15, zmm15                                 // w_0
+  vmovdqa64 zmm16, zmm9                                  // zero_0
+  vfmadd231ps zmm16, zmm15, zmm11                        // w_0
+  vpslld zmm15, zmm14, 16                                // w_1
+  vpsrad zmm15, zmm15, 24                                // w_1
+  vcvtdq2ps zmm15, zmm15                                 // w_1
+  vmovdqa64 zmm17, zmm10                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm12                        // w_1
+  vpbroadcastd zmm15, dword ptr [rdx + 36]               // a_0
+  vfmadd231ps zmm1, zmm16, zmm15                         // acc
+  vfmadd231ps zmm2, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r10 + 36]               // a_1
+  vfmadd231ps zmm3, zmm16, zmm15                         // acc
+  vfmadd231ps zmm4, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r11 + 36]               // a_2
+  vfmadd231ps zmm5, zmm16, zmm15                         // acc
+  vfmadd231ps zmm6, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [rbx + 36]               // a_3
+  vfmadd231ps zmm7, zmm16, zmm15                         // acc
+  vfmadd231ps zmm8, zmm17, zmm15                         // acc
+  vpslld zmm15, zmm13, 8                                 // w_0
+  vpsrad zmm15, zmm15, 24                                // w_0
+  vcvtdq2ps zmm15, zmm15                                 // w_0
+  vmovdqa64 zmm16, zmm9                                  // zero_0
+  vfmadd231ps zmm16, zmm15, zmm11                        // w_0
+  vpslld zmm15, zmm14, 8                                 // w_1
+  vpsrad zmm15, zmm15, 24                                // w_1
+  vcvtdq2ps zmm15, zmm15                                 // w_1
+  vmovdqa64 zmm17, zmm10                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm12                        // w_1
+  vpbroadcastd zmm15, dword ptr [rdx + 40]               // a_0
+  vfmadd231ps zmm1, zmm16, zmm15                         // acc
+  vfmadd231ps zmm2, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r10 + 40]               // a_1
+  vfmadd231ps zmm3, zmm16, zmm15                         // acc
+  vfmadd231ps zmm4, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r11 + 40]               // a_2
+  vfmadd231ps zmm5, zmm16, zmm15                         // acc
+  vfmadd231ps zmm6, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [rbx + 40]               // a_3
+  vfmadd231ps zmm7, zmm16, zmm15                         // acc
+  vfmadd231ps zmm8, zmm17, zmm15                         // acc
   prefetcht0 byte ptr [r15 + 320]                        // ahead
   vpsrad zmm13, zmm13, 24                                // w_0
   vcvtdq2ps zmm13, zmm13                                 // w_0
-  vsubps zmm13, zmm13, zmm11                             // w_0
-  vmulps zmm13, zmm13, zmm9                              // w_0
-  vpsrad zmm14, zmm15, 24                                // w_1
-  vcvtdq2ps zmm14, zmm14                                 // w_1
-  vsubps zmm14, zmm14, zmm12                             // w_1
-  vmulps zmm14, zmm14, zmm10                             // w_1
-  vpbroadcastd zmm15, dword ptr [rdx + 44]               // a_0
-  vfmadd231ps zmm1, zmm13, zmm15                         // acc
-  vfmadd231ps zmm2, zmm14, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r10 + 44]               // a_1
-  vfmadd231ps zmm3, zmm13, zmm15                         // acc
-  vfmadd231ps zmm4, zmm14, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r11 + 44]               // a_2
-  vfmadd231ps zmm5, zmm13, zmm15                         // acc
-  vfmadd231ps zmm6, zmm14, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [rbx + 44]               // a_3
-  vfmadd231ps zmm7, zmm13, zmm15                         // acc
-  vfmadd231ps zmm8, zmm14, zmm15                         // acc
+  vmovdqa64 zmm15, zmm9                                  // zero_0
+  vfmadd231ps zmm15, zmm13, zmm11                        // w_0
+  vpsrad zmm13, zmm14, 24                                // w_1
+  vcvtdq2ps zmm13, zmm13                                 // w_1
+  vmovdqa64 zmm14, zmm10                                 // zero_1
+  vfmadd231ps zmm14, zmm13, zmm12                        // w_1
+  vpbroadcastd zmm13, dword ptr [rdx + 44]               // a_0
+  vfmadd231ps zmm1, zmm15, zmm13                         // acc
+  vfmadd231ps zmm2, zmm14, zmm13                         // acc
+  vpbroadcastd zmm13, dword ptr [r10 + 44]               // a_1
+  vfmadd231ps zmm3, zmm15, zmm13                         // acc
+  vfmadd231ps zmm4, zmm14, zmm13                         // acc
+  vpbroadcastd zmm13, dword ptr [r11 + 44]               // a_2
+  vfmadd231ps zmm5, zmm15, zmm13                         // acc
+  vfmadd231ps zmm6, zmm14, zmm13                         // acc
+  vpbroadcastd zmm13, dword ptr [rbx + 44]               // a_3
+  vfmadd231ps zmm7, zmm15, zmm13                         // acc
+  vfmadd231ps zmm8, zmm14, zmm13                         // acc
   vmovdqu64 zmm13, zmmword ptr [r12 + 384]               // w_0
   vpxord zmm13, zmm13, zmm0                              // w_0
   vpslld zmm14, zmm13, 24                                // w_0
   vpsrad zmm14, zmm14, 24                                // w_0
   vcvtdq2ps zmm14, zmm14                                 // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vmovdqu64 zmm15, zmmword ptr [r12 + 448]               // w_1
-  vpxord zmm15, zmm15, zmm0                              // w_1
-  vpslld zmm16, zmm15, 24                                // w_1
+  vmovdqa64 zmm15, zmm9                                  // zero_0
+  vfmadd231ps zmm15, zmm14, zmm11                        // w_0
+  vmovdqu64 zmm14, zmmword ptr [r12 + 448]               // w_1
+  vpxord zmm14, zmm14, zmm0                              // w_1
+  vpslld zmm16, zmm14, 24                                // w_1
   vpsrad zmm16, zmm16, 24                                // w_1
   vcvtdq2ps zmm16, zmm16                                 // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 48]               // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 48]               // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 48]               // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 48]               // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
+  vmovdqa64 zmm17, zmm10                                 // zero_1
+  vfmadd231ps zmm17, zmm16, zmm12                        // w_1
+  vpbroadcastd zmm16, dword ptr [rdx + 48]               // a_0
+  vfmadd231ps zmm1, zmm15, zmm16                         // acc
+  vfmadd231ps zmm2, zmm17, zmm16                         // acc
+  vpbroadcastd zmm16, dword ptr [r10 + 48]               // a_1
+  vfmadd231ps zmm3, zmm15, zmm16                         // acc
+  vfmadd231ps zmm4, zmm17, zmm16                         // acc
+  vpbroadcastd zmm16, dword ptr [r11 + 48]               // a_2
+  vfmadd231ps zmm5, zmm15, zmm16                         // acc
+  vfmadd231ps zmm6, zmm17, zmm16                         // acc
+  vpbroadcastd zmm16, dword ptr [rbx + 48]               // a_3
+  vfmadd231ps zmm7, zmm15, zmm16                         // acc
+  vfmadd231ps zmm8, zmm17, zmm16                         // acc
   prefetcht0 byte ptr [r15 + 384]                        // ahead
-  vpslld zmm14, zmm13, 16                                // w_0
-  vpsrad zmm14, zmm14, 24                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 16                                // w_1
-  vpsrad zmm16, zmm16, 24                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 52]               // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 52]               // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 52]               // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 52]               // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
-  vpslld zmm14, zmm13, 8                                 // w_0
-  vpsrad zmm14, zmm14, 24                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 8                                 // w_1
-  vpsrad zmm16, zmm16, 24                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 56]               // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 56]               // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 56]               // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 56]               // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
+  vpslld zmm15, zmm13, 16                                // w_0
+  vpsrad zmm15, zmm15, 24                                // w_0
+  vcvtdq2ps zmm15, zmm15                                 // w_0
+  vmovdqa64 zmm16, zmm9                                  // zero_0
+  vfmadd231ps zmm16, zmm15, zmm11                        // w_0
+  vpslld zmm15, zmm14, 16                                // w_1
+  vpsrad zmm15, zmm15, 24                                // w_1
+  vcvtdq2ps zmm15, zmm15                                 // w_1
+  vmovdqa64 zmm17, zmm10                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm12                        // w_1
+  vpbroadcastd zmm15, dword ptr [rdx + 52]               // a_0
+  vfmadd231ps zmm1, zmm16, zmm15                         // acc
+  vfmadd231ps zmm2, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r10 + 52]               // a_1
+  vfmadd231ps zmm3, zmm16, zmm15                         // acc
+  vfmadd231ps zmm4, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r11 + 52]               // a_2
+  vfmadd231ps zmm5, zmm16, zmm15                         // acc
+  vfmadd231ps zmm6, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [rbx + 52]               // a_3
+  vfmadd231ps zmm7, zmm16, zmm15                         // acc
+  vfmadd231ps zmm8, zmm17, zmm15                         // acc
+  vpslld zmm15, zmm13, 8                                 // w_0
+  vpsrad zmm15, zmm15, 24                                // w_0
+  vcvtdq2ps zmm15, zmm15                                 // w_0
+  vmovdqa64 zmm16, zmm9                                  // zero_0
+  vfmadd231ps zmm16, zmm15, zmm11                        // w_0
+  vpslld zmm15, zmm14, 8                                 // w_1
+  vpsrad zmm15, zmm15, 24                                // w_1
+  vcvtdq2ps zmm15, zmm15                                 // w_1
+  vmovdqa64 zmm17, zmm10                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm12                        // w_1
+  vpbroadcastd zmm15, dword ptr [rdx + 56]               // a_0
+  vfmadd231ps zmm1, zmm16, zmm15                         // acc
+  vfmadd231ps zmm2, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r10 + 56]               // a_1
+  vfmadd231ps zmm3, zmm16, zmm15                         // acc
+  vfmadd231ps zmm4, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r11 + 56]               // a_2
+  vfmadd231ps zmm5, zmm16, zmm15                         // acc
+  vfmadd231ps zmm6, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [rbx + 56]               // a_3
+  vfmadd231ps zmm7, zmm16, zmm15                         // acc
+  vfmadd231ps zmm8, zmm17, zmm15                         // acc
   prefetcht0 byte ptr [r15 + 448]                        // ahead
   vpsrad zmm13, zmm13, 24                                // w_0
   vcvtdq2ps zmm13, zmm13                                 // w_0
-  vsubps zmm13, zmm13, zmm11                             // w_0
-  vmulps zmm13, zmm13, zmm9                              // w_0
-  vpsrad zmm14, zmm15, 24                                // w_1
-  vcvtdq2ps zmm14, zmm14                                 // w_1
-  vsubps zmm14, zmm14, zmm12                             // w_1
-  vmulps zmm14, zmm14, zmm10                             // w_1
-  vpbroadcastd zmm15, dword ptr [rdx + 60]               // a_0
-  vfmadd231ps zmm1, zmm13, zmm15                         // acc
-  vfmadd231ps zmm2, zmm14, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r10 + 60]               // a_1
-  vfmadd231ps zmm3, zmm13, zmm15                         // acc
-  vfmadd231ps zmm4, zmm14, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r11 + 60]               // a_2
-  vfmadd231ps zmm5, zmm13, zmm15                         // acc
-  vfmadd231ps zmm6, zmm14, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [rbx + 60]               // a_3
-  vfmadd231ps zmm7, zmm13, zmm15                         // acc
-  vfmadd231ps zmm8, zmm14, zmm15                         // acc
+  vmovdqa64 zmm15, zmm9                                  // zero_0
+  vfmadd231ps zmm15, zmm13, zmm11                        // w_0
+  vpsrad zmm13, zmm14, 24                                // w_1
+  vcvtdq2ps zmm13, zmm13                                 // w_1
+  vmovdqa64 zmm14, zmm10                                 // zero_1
+  vfmadd231ps zmm14, zmm13, zmm12                        // w_1
+  vpbroadcastd zmm13, dword ptr [rdx + 60]               // a_0
+  vfmadd231ps zmm1, zmm15, zmm13                         // acc
+  vfmadd231ps zmm2, zmm14, zmm13                         // acc
+  vpbroadcastd zmm13, dword ptr [r10 + 60]               // a_1
+  vfmadd231ps zmm3, zmm15, zmm13                         // acc
+  vfmadd231ps zmm4, zmm14, zmm13                         // acc
+  vpbroadcastd zmm13, dword ptr [r11 + 60]               // a_2
+  vfmadd231ps zmm5, zmm15, zmm13                         // acc
+  vfmadd231ps zmm6, zmm14, zmm13                         // acc
+  vpbroadcastd zmm13, dword ptr [rbx + 60]               // a_3
+  vfmadd231ps zmm7, zmm15, zmm13                         // acc
+  vfmadd231ps zmm8, zmm14, zmm13                         // acc
   vmovdqu64 zmm13, zmmword ptr [r12 + 512]               // w_0
   vpxord zmm13, zmm13, zmm0                              // w_0
   vpslld zmm14, zmm13, 24                                // w_0
   vpsrad zmm14, zmm14, 24                                // w_0
   vcvtdq2ps zmm14, zmm14                                 // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vmovdqu64 zmm15, zmmword ptr [r12 + 576]               // w_1
-  vpxord zmm15, zmm15, zmm0                              // w_1
-  vpslld zmm16, zmm15, 24                                // w_1
+  vmovdqa64 zmm15, zmm9                                  // zero_0
+  vfmadd231ps zmm15, zmm14, zmm11                        // w_0
+  vmovdqu64 zmm14, zmmword ptr [r12 + 576]               // w_1
+  vpxord zmm14, zmm14, zmm0                              // w_1
+  vpslld zmm16, zmm14, 24                                // w_1
   vpsrad zmm16, zmm16, 24                                // w_1
   vcvtdq2ps zmm16, zmm16                                 // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 64]               // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 64]               // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 64]               // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 64]               // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
+  vmovdqa64 zmm17, zmm10                                 // zero_1
+  vfmadd231ps zmm17, zmm16, zmm12                        // w_1
+  vpbroadcastd zmm16, dword ptr [rdx + 64]               // a_0
+  vfmadd231ps zmm1, zmm15, zmm16                         // acc
+  vfmadd231ps zmm2, zmm17, zmm16                         // acc
+  vpbroadcastd zmm16, dword ptr [r10 + 64]               // a_1
+  vfmadd231ps zmm3, zmm15, zmm16                         // acc
+  vfmadd231ps zmm4, zmm17, zmm16                         // acc
+  vpbroadcastd zmm16, dword ptr [r11 + 64]               // a_2
+  vfmadd231ps zmm5, zmm15, zmm16                         // acc
+  vfmadd231ps zmm6, zmm17, zmm16                         // acc
+  vpbroadcastd zmm16, dword ptr [rbx + 64]               // a_3
+  vfmadd231ps zmm7, zmm15, zmm16                         // acc
+  vfmadd231ps zmm8, zmm17, zmm16                         // acc
   prefetcht0 byte ptr [r15 + 512]                        // ahead
-  vpslld zmm14, zmm13, 16                                // w_0
-  vpsrad zmm14, zmm14, 24                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 16                                // w_1
-  vpsrad zmm16, zmm16, 24                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 68]               // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 68]               // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 68]               // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 68]               // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
-  vpslld zmm14, zmm13, 8                                 // w_0
-  vpsrad zmm14, zmm14, 24                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 8                                 // w_1
-  vpsrad zmm16, zmm16, 24                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 72]               // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 72]               // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 72]               // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 72]               // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
+  vpslld zmm15, zmm13, 16                                // w_0
+  vpsrad zmm15, zmm15, 24                                // w_0
+  vcvtdq2ps zmm15, zmm15                                 // w_0
+  vmovdqa64 zmm16, zmm9                                  // zero_0
+  vfmadd231ps zmm16, zmm15, zmm11                        // w_0
+  vpslld zmm15, zmm14, 16                                // w_1
+  vpsrad zmm15, zmm15, 24                                // w_1
+  vcvtdq2ps zmm15, zmm15                                 // w_1
+  vmovdqa64 zmm17, zmm10                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm12                        // w_1
+  vpbroadcastd zmm15, dword ptr [rdx + 68]               // a_0
+  vfmadd231ps zmm1, zmm16, zmm15                         // acc
+  vfmadd231ps zmm2, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r10 + 68]               // a_1
+  vfmadd231ps zmm3, zmm16, zmm15                         // acc
+  vfmadd231ps zmm4, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r11 + 68]               // a_2
+  vfmadd231ps zmm5, zmm16, zmm15                         // acc
+  vfmadd231ps zmm6, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [rbx + 68]               // a_3
+  vfmadd231ps zmm7, zmm16, zmm15                         // acc
+  vfmadd231ps zmm8, zmm17, zmm15                         // acc
+  vpslld zmm15, zmm13, 8                                 // w_0
+  vpsrad zmm15, zmm15, 24                                // w_0
+  vcvtdq2ps zmm15, zmm15                                 // w_0
+  vmovdqa64 zmm16, zmm9                                  // zero_0
+  vfmadd231ps zmm16, zmm15, zmm11                        // w_0
+  vpslld zmm15, zmm14, 8                                 // w_1
+  vpsrad zmm15, zmm15, 24                                // w_1
+  vcvtdq2ps zmm15, zmm15                                 // w_1
+  vmovdqa64 zmm17, zmm10                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm12                        // w_1
+  vpbroadcastd zmm15, dword ptr [rdx + 72]               // a_0
+  vfmadd231ps zmm1, zmm16, zmm15                         // acc
+  vfmadd231ps zmm2, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r10 + 72]               // a_1
+  vfmadd231ps zmm3, zmm16, zmm15                         // acc
+  vfmadd231ps zmm4, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r11 + 72]               // a_2
+  vfmadd231ps zmm5, zmm16, zmm15                         // acc
+  vfmadd231ps zmm6, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [rbx + 72]               // a_3
+  vfmadd231ps zmm7, zmm16, zmm15                         // acc
+  vfmadd231ps zmm8, zmm17, zmm15                         // acc
   prefetcht0 byte ptr [r15 + 576]                        // ahead
   vpsrad zmm13, zmm13, 24                                // w_0
   vcvtdq2ps zmm13, zmm13                                 // w_0
-  vsubps zmm13, zmm13, zmm11                             // w_0
-  vmulps zmm13, zmm13, zmm9                              // w_0
-  vpsrad zmm14, zmm15, 24                                // w_1
-  vcvtdq2ps zmm14, zmm14                                 // w_1
-  vsubps zmm14, zmm14, zmm12                             // w_1
-  vmulps zmm14, zmm14, zmm10                             // w_1
-  vpbroadcastd zmm15, dword ptr [rdx + 76]               // a_0
-  vfmadd231ps zmm1, zmm13, zmm15                         // acc
-  vfmadd231ps zmm2, zmm14, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r10 + 76]               // a_1
-  vfmadd231ps zmm3, zmm13, zmm15                         // acc
-  vfmadd231ps zmm4, zmm14, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r11 + 76]               // a_2
-  vfmadd231ps zmm5, zmm13, zmm15                         // acc
-  vfmadd231ps zmm6, zmm14, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [rbx + 76]               // a_3
-  vfmadd231ps zmm7, zmm13, zmm15                         // acc
-  vfmadd231ps zmm8, zmm14, zmm15                         // acc
+  vmovdqa64 zmm15, zmm9                                  // zero_0
+  vfmadd231ps zmm15, zmm13, zmm11                        // w_0
+  vpsrad zmm13, zmm14, 24                                // w_1
+  vcvtdq2ps zmm13, zmm13                                 // w_1
+  vmovdqa64 zmm14, zmm10                                 // zero_1
+  vfmadd231ps zmm14, zmm13, zmm12                        // w_1
+  vpbroadcastd zmm13, dword ptr [rdx + 76]               // a_0
+  vfmadd231ps zmm1, zmm15, zmm13                         // acc
+  vfmadd231ps zmm2, zmm14, zmm13                         // acc
+  vpbroadcastd zmm13, dword ptr [r10 + 76]               // a_1
+  vfmadd231ps zmm3, zmm15, zmm13                         // acc
+  vfmadd231ps zmm4, zmm14, zmm13                         // acc
+  vpbroadcastd zmm13, dword ptr [r11 + 76]               // a_2
+  vfmadd231ps zmm5, zmm15, zmm13                         // acc
+  vfmadd231ps zmm6, zmm14, zmm13                         // acc
+  vpbroadcastd zmm13, dword ptr [rbx + 76]               // a_3
+  vfmadd231ps zmm7, zmm15, zmm13                         // acc
+  vfmadd231ps zmm8, zmm14, zmm13                         // acc
   vmovdqu64 zmm13, zmmword ptr [r12 + 640]               // w_0
   vpxord zmm13, zmm13, zmm0                              // w_0
   vpslld zmm14, zmm13, 24                                // w_0
   vpsrad zmm14, zmm14, 24                                // w_0
   vcvtdq2ps zmm14, zmm14                                 // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vmovdqu64 zmm15, zmmword ptr [r12 + 704]               // w_1
-  vpxord zmm15, zmm15, zmm0                              // w_1
-  vpslld zmm16, zmm15, 24                                // w_1
+  vmovdqa64 zmm15, zmm9                                  // zero_0
+  vfmadd231ps zmm15, zmm14, zmm11                        // w_0
+  vmovdqu64 zmm14, zmmword ptr [r12 + 704]               // w_1
+  vpxord zmm14, zmm14, zmm0                              // w_1
+  vpslld zmm16, zmm14, 24                                // w_1
   vpsrad zmm16, zmm16, 24                                // w_1
   vcvtdq2ps zmm16, zmm16                                 // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 80]               // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 80]               // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 80]               // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 80]               // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
+  vmovdqa64 zmm17, zmm10                                 // zero_1
+  vfmadd231ps zmm17, zmm16, zmm12                        // w_1
+  vpbroadcastd zmm16, dword ptr [rdx + 80]               // a_0
+  vfmadd231ps zmm1, zmm15, zmm16                         // acc
+  vfmadd231ps zmm2, zmm17, zmm16                         // acc
+  vpbroadcastd zmm16, dword ptr [r10 + 80]               // a_1
+  vfmadd231ps zmm3, zmm15, zmm16                         // acc
+  vfmadd231ps zmm4, zmm17, zmm16                         // acc
+  vpbroadcastd zmm16, dword ptr [r11 + 80]               // a_2
+  vfmadd231ps zmm5, zmm15, zmm16                         // acc
+  vfmadd231ps zmm6, zmm17, zmm16                         // acc
+  vpbroadcastd zmm16, dword ptr [rbx + 80]               // a_3
+  vfmadd231ps zmm7, zmm15, zmm16                         // acc
+  vfmadd231ps zmm8, zmm17, zmm16                         // acc
   prefetcht0 byte ptr [r15 + 640]                        // ahead
-  vpslld zmm14, zmm13, 16                                // w_0
-  vpsrad zmm14, zmm14, 24                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 16                                // w_1
-  vpsrad zmm16, zmm16, 24                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 84]               // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 84]               // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 84]               // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 84]               // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
-  vpslld zmm14, zmm13, 8                                 // w_0
-  vpsrad zmm14, zmm14, 24                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 8                                 // w_1
-  vpsrad zmm16, zmm16, 24                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 88]               // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 88]               // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 88]               // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 88]               // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
+  vpslld zmm15, zmm13, 16                                // w_0
+  vpsrad zmm15, zmm15, 24                                // w_0
+  vcvtdq2ps zmm15, zmm15                                 // w_0
+  vmovdqa64 zmm16, zmm9                                  // zero_0
+  vfmadd231ps zmm16, zmm15, zmm11                        // w_0
+  vpslld zmm15, zmm14, 16                                // w_1
+  vpsrad zmm15, zmm15, 24                                // w_1
+  vcvtdq2ps zmm15, zmm15                                 // w_1
+  vmovdqa64 zmm17, zmm10                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm12                        // w_1
+  vpbroadcastd zmm15, dword ptr [rdx + 84]               // a_0
+  vfmadd231ps zmm1, zmm16, zmm15                         // acc
+  vfmadd231ps zmm2, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r10 + 84]               // a_1
+  vfmadd231ps zmm3, zmm16, zmm15                         // acc
+  vfmadd231ps zmm4, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r11 + 84]               // a_2
+  vfmadd231ps zmm5, zmm16, zmm15                         // acc
+  vfmadd231ps zmm6, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [rbx + 84]               // a_3
+  vfmadd231ps zmm7, zmm16, zmm15                         // acc
+  vfmadd231ps zmm8, zmm17, zmm15                         // acc
+  vpslld zmm15, zmm13, 8                                 // w_0
+  vpsrad zmm15, zmm15, 24                                // w_0
+  vcvtdq2ps zmm15, zmm15                                 // w_0
+  vmovdqa64 zmm16, zmm9                                  // zero_0
+  vfmadd231ps zmm16, zmm15, zmm11                        // w_0
+  vpslld zmm15, zmm14, 8                                 // w_1
+  vpsrad zmm15, zmm15, 24                                // w_1
+  vcvtdq2ps zmm15, zmm15                                 // w_1
+  vmovdqa64 zmm17, zmm10                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm12                        // w_1
+  vpbroadcastd zmm15, dword ptr [rdx + 88]               // a_0
+  vfmadd231ps zmm1, zmm16, zmm15                         // acc
+  vfmadd231ps zmm2, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r10 + 88]               // a_1
+  vfmadd231ps zmm3, zmm16, zmm15                         // acc
+  vfmadd231ps zmm4, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r11 + 88]               // a_2
+  vfmadd231ps zmm5, zmm16, zmm15                         // acc
+  vfmadd231ps zmm6, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [rbx + 88]               // a_3
+  vfmadd231ps zmm7, zmm16, zmm15                         // acc
+  vfmadd231ps zmm8, zmm17, zmm15                         // acc
   prefetcht0 byte ptr [r15 + 704]                        // ahead
   vpsrad zmm13, zmm13, 24                                // w_0
   vcvtdq2ps zmm13, zmm13                                 // w_0
-  vsubps zmm13, zmm13, zmm11                             // w_0
-  vmulps zmm13, zmm13, zmm9                              // w_0
-  vpsrad zmm14, zmm15, 24                                // w_1
-  vcvtdq2ps zmm14, zmm14                                 // w_1
-  vsubps zmm14, zmm14, zmm12                             // w_1
-  vmulps zmm14, zmm14, zmm10                             // w_1
-  vpbroadcastd zmm15, dword ptr [rdx + 92]               // a_0
-  vfmadd231ps zmm1, zmm13, zmm15                         // acc
-  vfmadd231ps zmm2, zmm14, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r10 + 92]               // a_1
-  vfmadd231ps zmm3, zmm13, zmm15                         // acc
-  vfmadd231ps zmm4, zmm14, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r11 + 92]               // a_2
-  vfmadd231ps zmm5, zmm13, zmm15                         // acc
-  vfmadd231ps zmm6, zmm14, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [rbx + 92]               // a_3
-  vfmadd231ps zmm7, zmm13, zmm15                         // acc
-  vfmadd231ps zmm8, zmm14, zmm15                         // acc
+  vmovdqa64 zmm15, zmm9                                  // zero_0
+  vfmadd231ps zmm15, zmm13, zmm11                        // w_0
+  vpsrad zmm13, zmm14, 24                                // w_1
+  vcvtdq2ps zmm13, zmm13                                 // w_1
+  vmovdqa64 zmm14, zmm10                                 // zero_1
+  vfmadd231ps zmm14, zmm13, zmm12                        // w_1
+  vpbroadcastd zmm13, dword ptr [rdx + 92]               // a_0
+  vfmadd231ps zmm1, zmm15, zmm13                         // acc
+  vfmadd231ps zmm2, zmm14, zmm13                         // acc
+  vpbroadcastd zmm13, dword ptr [r10 + 92]               // a_1
+  vfmadd231ps zmm3, zmm15, zmm13                         // acc
+  vfmadd231ps zmm4, zmm14, zmm13                         // acc
+  vpbroadcastd zmm13, dword ptr [r11 + 92]               // a_2
+  vfmadd231ps zmm5, zmm15, zmm13                         // acc
+  vfmadd231ps zmm6, zmm14, zmm13                         // acc
+  vpbroadcastd zmm13, dword ptr [rbx + 92]               // a_3
+  vfmadd231ps zmm7, zmm15, zmm13                         // acc
+  vfmadd231ps zmm8, zmm14, zmm13                         // acc
   vmovdqu64 zmm13, zmmword ptr [r12 + 768]               // w_0
   vpxord zmm13, zmm13, zmm0                              // w_0
   vpslld zmm14, zmm13, 24                                // w_0
   vpsrad zmm14, zmm14, 24                                // w_0
   vcvtdq2ps zmm14, zmm14                                 // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vmovdqu64 zmm15, zmmword ptr [r12 + 832]               // w_1
-  vpxord zmm15, zmm15, zmm0                              // w_1
-  vpslld zmm16, zmm15, 24                                // w_1
+  vmovdqa64 zmm15, zmm9                                  // zero_0
+  vfmadd231ps zmm15, zmm14, zmm11                        // w_0
+  vmovdqu64 zmm14, zmmword ptr [r12 + 832]               // w_1
+  vpxord zmm14, zmm14, zmm0                              // w_1
+  vpslld zmm16, zmm14, 24                                // w_1
   vpsrad zmm16, zmm16, 24                                // w_1
   vcvtdq2ps zmm16, zmm16                                 // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 96]               // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 96]               // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 96]               // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 96]               // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
+  vmovdqa64 zmm17, zmm10                                 // zero_1
+  vfmadd231ps zmm17, zmm16, zmm12                        // w_1
+  vpbroadcastd zmm16, dword ptr [rdx + 96]               // a_0
+  vfmadd231ps zmm1, zmm15, zmm16                         // acc
+  vfmadd231ps zmm2, zmm17, zmm16                         // acc
+  vpbroadcastd zmm16, dword ptr [r10 + 96]               // a_1
+  vfmadd231ps zmm3, zmm15, zmm16                         // acc
+  vfmadd231ps zmm4, zmm17, zmm16                         // acc
+  vpbroadcastd zmm16, dword ptr [r11 + 96]               // a_2
+  vfmadd231ps zmm5, zmm15, zmm16                         // acc
+  vfmadd231ps zmm6, zmm17, zmm16                         // acc
+  vpbroadcastd zmm16, dword ptr [rbx + 96]               // a_3
+  vfmadd231ps zmm7, zmm15, zmm16                         // acc
+  vfmadd231ps zmm8, zmm17, zmm16                         // acc
   prefetcht0 byte ptr [r15 + 768]                        // ahead
-  vpslld zmm14, zmm13, 16                                // w_0
-  vpsrad zmm14, zmm14, 24                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 16                                // w_1
-  vpsrad zmm16, zmm16, 24                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 100]              // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 100]              // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 100]              // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 100]              // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
-  vpslld zmm14, zmm13, 8                                 // w_0
-  vpsrad zmm14, zmm14, 24                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 8                                 // w_1
-  vpsrad zmm16, zmm16, 24                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 104]              // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 104]              // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 104]              // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 104]              // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
+  vpslld zmm15, zmm13, 16                                // w_0
+  vpsrad zmm15, zmm15, 24                                // w_0
+  vcvtdq2ps zmm15, zmm15                                 // w_0
+  vmovdqa64 zmm16, zmm9                                  // zero_0
+  vfmadd231ps zmm16, zmm15, zmm11                        // w_0
+  vpslld zmm15, zmm14, 16                                // w_1
+  vpsrad zmm15, zmm15, 24                                // w_1
+  vcvtdq2ps zmm15, zmm15                                 // w_1
+  vmovdqa64 zmm17, zmm10                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm12                        // w_1
+  vpbroadcastd zmm15, dword ptr [rdx + 100]              // a_0
+  vfmadd231ps zmm1, zmm16, zmm15                         // acc
+  vfmadd231ps zmm2, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r10 + 100]              // a_1
+  vfmadd231ps zmm3, zmm16, zmm15                         // acc
+  vfmadd231ps zmm4, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r11 + 100]              // a_2
+  vfmadd231ps zmm5, zmm16, zmm15                         // acc
+  vfmadd231ps zmm6, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [rbx + 100]              // a_3
+  vfmadd231ps zmm7, zmm16, zmm15                         // acc
+  vfmadd231ps zmm8, zmm17, zmm15                         // acc
+  vpslld zmm15, zmm13, 8                                 // w_0
+  vpsrad zmm15, zmm15, 24                                // w_0
+  vcvtdq2ps zmm15, zmm15                                 // w_0
+  vmovdqa64 zmm16, zmm9                                  // zero_0
+  vfmadd231ps zmm16, zmm15, zmm11                        // w_0
+  vpslld zmm15, zmm14, 8                                 // w_1
+  vpsrad zmm15, zmm15, 24                                // w_1
+  vcvtdq2ps zmm15, zmm15                                 // w_1
+  vmovdqa64 zmm17, zmm10                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm12                        // w_1
+  vpbroadcastd zmm15, dword ptr [rdx + 104]              // a_0
+  vfmadd231ps zmm1, zmm16, zmm15                         // acc
+  vfmadd231ps zmm2, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r10 + 104]              // a_1
+  vfmadd231ps zmm3, zmm16, zmm15                         // acc
+  vfmadd231ps zmm4, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r11 + 104]              // a_2
+  vfmadd231ps zmm5, zmm16, zmm15                         // acc
+  vfmadd231ps zmm6, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [rbx + 104]              // a_3
+  vfmadd231ps zmm7, zmm16, zmm15                         // acc
+  vfmadd231ps zmm8, zmm17, zmm15                         // acc
   prefetcht0 byte ptr [r15 + 832]                        // ahead
   vpsrad zmm13, zmm13, 24                                // w_0
   vcvtdq2ps zmm13, zmm13                                 // w_0
-  vsubps zmm13, zmm13, zmm11                             // w_0
-  vmulps zmm13, zmm13, zmm9                              // w_0
-  vpsrad zmm14, zmm15, 24                                // w_1
-  vcvtdq2ps zmm14, zmm14                                 // w_1
-  vsubps zmm14, zmm14, zmm12                             // w_1
-  vmulps zmm14, zmm14, zmm10                             // w_1
-  vpbroadcastd zmm15, dword ptr [rdx + 108]              // a_0
-  vfmadd231ps zmm1, zmm13, zmm15                         // acc
-  vfmadd231ps zmm2, zmm14, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r10 + 108]              // a_1
-  vfmadd231ps zmm3, zmm13, zmm15                         // acc
-  vfmadd231ps zmm4, zmm14, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r11 + 108]              // a_2
-  vfmadd231ps zmm5, zmm13, zmm15                         // acc
-  vfmadd231ps zmm6, zmm14, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [rbx + 108]              // a_3
-  vfmadd231ps zmm7, zmm13, zmm15                         // acc
-  vfmadd231ps zmm8, zmm14, zmm15                         // acc
+  vmovdqa64 zmm15, zmm9                                  // zero_0
+  vfmadd231ps zmm15, zmm13, zmm11                        // w_0
+  vpsrad zmm13, zmm14, 24                                // w_1
+  vcvtdq2ps zmm13, zmm13                                 // w_1
+  vmovdqa64 zmm14, zmm10                                 // zero_1
+  vfmadd231ps zmm14, zmm13, zmm12                        // w_1
+  vpbroadcastd zmm13, dword ptr [rdx + 108]              // a_0
+  vfmadd231ps zmm1, zmm15, zmm13                         // acc
+  vfmadd231ps zmm2, zmm14, zmm13                         // acc
+  vpbroadcastd zmm13, dword ptr [r10 + 108]              // a_1
+  vfmadd231ps zmm3, zmm15, zmm13                         // acc
+  vfmadd231ps zmm4, zmm14, zmm13                         // acc
+  vpbroadcastd zmm13, dword ptr [r11 + 108]              // a_2
+  vfmadd231ps zmm5, zmm15, zmm13                         // acc
+  vfmadd231ps zmm6, zmm14, zmm13                         // acc
+  vpbroadcastd zmm13, dword ptr [rbx + 108]              // a_3
+  vfmadd231ps zmm7, zmm15, zmm13                         // acc
+  vfmadd231ps zmm8, zmm14, zmm13                         // acc
   vmovdqu64 zmm13, zmmword ptr [r12 + 896]               // w_0
   vpxord zmm13, zmm13, zmm0                              // w_0
   vpslld zmm14, zmm13, 24                                // w_0
   vpsrad zmm14, zmm14, 24                                // w_0
   vcvtdq2ps zmm14, zmm14                                 // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vmovdqu64 zmm15, zmmword ptr [r12 + 960]               // w_1
-  vpxord zmm15, zmm15, zmm0                              // w_1
-  vpslld zmm16, zmm15, 24                                // w_1
+  vmovdqa64 zmm15, zmm9                                  // zero_0
+  vfmadd231ps zmm15, zmm14, zmm11                        // w_0
+  vmovdqu64 zmm14, zmmword ptr [r12 + 960]               // w_1
+  vpxord zmm14, zmm14, zmm0                              // w_1
+  vpslld zmm16, zmm14, 24                                // w_1
   vpsrad zmm16, zmm16, 24                                // w_1
   vcvtdq2ps zmm16, zmm16                                 // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 112]              // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 112]              // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 112]              // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 112]              // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
+  vmovdqa64 zmm17, zmm10                                 // zero_1
+  vfmadd231ps zmm17, zmm16, zmm12                        // w_1
+  vpbroadcastd zmm16, dword ptr [rdx + 112]              // a_0
+  vfmadd231ps zmm1, zmm15, zmm16                         // acc
+  vfmadd231ps zmm2, zmm17, zmm16                         // acc
+  vpbroadcastd zmm16, dword ptr [r10 + 112]              // a_1
+  vfmadd231ps zmm3, zmm15, zmm16                         // acc
+  vfmadd231ps zmm4, zmm17, zmm16                         // acc
+  vpbroadcastd zmm16, dword ptr [r11 + 112]              // a_2
+  vfmadd231ps zmm5, zmm15, zmm16                         // acc
+  vfmadd231ps zmm6, zmm17, zmm16                         // acc
+  vpbroadcastd zmm16, dword ptr [rbx + 112]              // a_3
+  vfmadd231ps zmm7, zmm15, zmm16                         // acc
+  vfmadd231ps zmm8, zmm17, zmm16                         // acc
   prefetcht0 byte ptr [r15 + 896]                        // ahead
-  vpslld zmm14, zmm13, 16                                // w_0
-  vpsrad zmm14, zmm14, 24                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 16                                // w_1
-  vpsrad zmm16, zmm16, 24                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 116]              // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 116]              // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 116]              // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 116]              // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
-  vpslld zmm14, zmm13, 8                                 // w_0
-  vpsrad zmm14, zmm14, 24                                // w_0
-  vcvtdq2ps zmm14, zmm14                                 // w_0
-  vsubps zmm14, zmm14, zmm11                             // w_0
-  vmulps zmm14, zmm14, zmm9                              // w_0
-  vpslld zmm16, zmm15, 8                                 // w_1
-  vpsrad zmm16, zmm16, 24                                // w_1
-  vcvtdq2ps zmm16, zmm16                                 // w_1
-  vsubps zmm16, zmm16, zmm12                             // w_1
-  vmulps zmm16, zmm16, zmm10                             // w_1
-  vpbroadcastd zmm17, dword ptr [rdx + 120]              // a_0
-  vfmadd231ps zmm1, zmm14, zmm17                         // acc
-  vfmadd231ps zmm2, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r10 + 120]              // a_1
-  vfmadd231ps zmm3, zmm14, zmm17                         // acc
-  vfmadd231ps zmm4, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [r11 + 120]              // a_2
-  vfmadd231ps zmm5, zmm14, zmm17                         // acc
-  vfmadd231ps zmm6, zmm16, zmm17                         // acc
-  vpbroadcastd zmm17, dword ptr [rbx + 120]              // a_3
-  vfmadd231ps zmm7, zmm14, zmm17                         // acc
-  vfmadd231ps zmm8, zmm16, zmm17                         // acc
+  vpslld zmm15, zmm13, 16                                // w_0
+  vpsrad zmm15, zmm15, 24                                // w_0
+  vcvtdq2ps zmm15, zmm15                                 // w_0
+  vmovdqa64 zmm16, zmm9                                  // zero_0
+  vfmadd231ps zmm16, zmm15, zmm11                        // w_0
+  vpslld zmm15, zmm14, 16                                // w_1
+  vpsrad zmm15, zmm15, 24                                // w_1
+  vcvtdq2ps zmm15, zmm15                                 // w_1
+  vmovdqa64 zmm17, zmm10                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm12                        // w_1
+  vpbroadcastd zmm15, dword ptr [rdx + 116]              // a_0
+  vfmadd231ps zmm1, zmm16, zmm15                         // acc
+  vfmadd231ps zmm2, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r10 + 116]              // a_1
+  vfmadd231ps zmm3, zmm16, zmm15                         // acc
+  vfmadd231ps zmm4, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r11 + 116]              // a_2
+  vfmadd231ps zmm5, zmm16, zmm15                         // acc
+  vfmadd231ps zmm6, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [rbx + 116]              // a_3
+  vfmadd231ps zmm7, zmm16, zmm15                         // acc
+  vfmadd231ps zmm8, zmm17, zmm15                         // acc
+  vpslld zmm15, zmm13, 8                                 // w_0
+  vpsrad zmm15, zmm15, 24                                // w_0
+  vcvtdq2ps zmm15, zmm15                                 // w_0
+  vmovdqa64 zmm16, zmm9                                  // zero_0
+  vfmadd231ps zmm16, zmm15, zmm11                        // w_0
+  vpslld zmm15, zmm14, 8                                 // w_1
+  vpsrad zmm15, zmm15, 24                                // w_1
+  vcvtdq2ps zmm15, zmm15                                 // w_1
+  vmovdqa64 zmm17, zmm10                                 // zero_1
+  vfmadd231ps zmm17, zmm15, zmm12                        // w_1
+  vpbroadcastd zmm15, dword ptr [rdx + 120]              // a_0
+  vfmadd231ps zmm1, zmm16, zmm15                         // acc
+  vfmadd231ps zmm2, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r10 + 120]              // a_1
+  vfmadd231ps zmm3, zmm16, zmm15                         // acc
+  vfmadd231ps zmm4, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [r11 + 120]              // a_2
+  vfmadd231ps zmm5, zmm16, zmm15                         // acc
+  vfmadd231ps zmm6, zmm17, zmm15                         // acc
+  vpbroadcastd zmm15, dword ptr [rbx + 120]              // a_3
+  vfmadd231ps zmm7, zmm16, zmm15                         // acc
+  vfmadd231ps zmm8, zmm17, zmm15                         // acc
   prefetcht0 byte ptr [r15 + 960]                        // ahead
   vpsrad zmm13, zmm13, 24                                // w_0
   vcvtdq2ps zmm13, zmm13                                 // w_0
-  vsubps zmm13, zmm13, zmm11                             // w_0
-  vmulps zmm13, zmm13, zmm9                              // w_0
-  vpsrad zmm14, zmm15, 24                                // w_1
-  vcvtdq2ps zmm14, zmm14                                 // w_1
-  vsubps zmm14, zmm14, zmm12                             // w_1
-  vmulps zmm14, zmm14, zmm10                             // w_1
-  vpbroadcastd zmm15, dword ptr [rdx + 124]              // a_0
-  vfmadd231ps zmm1, zmm13, zmm15                         // acc
-  vfmadd231ps zmm2, zmm14, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r10 + 124]              // a_1
-  vfmadd231ps zmm3, zmm13, zmm15                         // acc
-  vfmadd231ps zmm4, zmm14, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r11 + 124]              // a_2
-  vfmadd231ps zmm5, zmm13, zmm15                         // acc
-  vfmadd231ps zmm6, zmm14, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [rbx + 124]              // a_3
-  vfmadd231ps zmm7, zmm13, zmm15                         // acc
-  vfmadd231ps zmm8, zmm14, zmm15                         // acc
+  vmovdqa64 zmm15, zmm9                                  // zero_0
+  vfmadd231ps zmm15, zmm13, zmm11                        // w_0
+  vpsrad zmm13, zmm14, 24                                // w_1
+  vcvtdq2ps zmm13, zmm13                                 // w_1
+  vmovdqa64 zmm14, zmm10                                 // zero_1
+  vfmadd231ps zmm14, zmm13, zmm12                        // w_1
+  vpbroadcastd zmm13, dword ptr [rdx + 124]              // a_0
+  vfmadd231ps zmm1, zmm15, zmm13                         // acc
+  vfmadd231ps zmm2, zmm14, zmm13                         // acc
+  vpbroadcastd zmm13, dword ptr [r10 + 124]              // a_1
+  vfmadd231ps zmm3, zmm15, zmm13                         // acc
+  vfmadd231ps zmm4, zmm14, zmm13                         // acc
+  vpbroadcastd zmm13, dword ptr [r11 + 124]              // a_2
+  vfmadd231ps zmm5, zmm15, zmm13                         // acc
+  vfmadd231ps zmm6, zmm14, zmm13                         // acc
+  vpbroadcastd zmm13, dword ptr [rbx + 124]              // a_3
+  vfmadd231ps zmm7, zmm15, zmm13                         // acc
+  vfmadd231ps zmm8, zmm14, zmm13                         // acc
   lea rdx, [rdx + 128]
   lea r10, [r10 + 128]
   lea r11, [r11 + 128]

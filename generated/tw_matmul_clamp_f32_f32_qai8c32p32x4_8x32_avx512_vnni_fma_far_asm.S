@@ -17,8 +17,8 @@
 //  zmm1 acc_0_0 ...  zmm2 acc_0_1 ...  zmm3 acc_1_0 ...  zmm4 acc_1_1 ...  zmm5 acc_2_0 ...
 //  zmm6 acc_2_1 ...  zmm7 acc_3_0 ...  zmm8 acc_3_1 ...  zmm9 acc_4_0 ...  zmm10 acc_4_1 ...
 //  zmm11 acc_5_0 ...  zmm12 acc_5_1 ...  zmm13 acc_6_0 ...  zmm14 acc_6_1 ...  zmm15 acc_7_0 ...
-//  zmm16 acc_7_1 ...  zmm17 scale_0 ...  zmm18 scale_1 ...  zmm19 zero_0 ...  zmm20 zero_1
-//  zmm21 w_0  zmm22 w_0 ...  zmm23 w_1 ...  zmm24 w_1  zmm25 a_0 ...
+//  zmm16 acc_7_1 ...  zmm17 scale_0 ...  zmm18 scale_1  zmm19 zero_0 ...  zmm20 zero_1 ...
+//  zmm21 none ...  zmm22 w_0 ...  zmm23 w_0 ...  zmm24 w_1 ...  zmm25 w_1 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -343,1128 +343,1131 @@ L(k):
   vcvtph2ps zmm18, ymmword ptr [r15 + 1056]              // scale_1
   vcvtph2ps zmm19, ymmword ptr [r15 + 1088]              // zero_0
   vcvtph2ps zmm20, ymmword ptr [r15 + 1120]              // zero_1
+  vpxord zmm21, zmm21, zmm21                             // none
+  vsubps zmm19, zmm21, zmm19                             // zero_0
+  vmulps zmm19, zmm19, zmm17                             // zero_0
+  vsubps zmm20, zmm21, zmm20                             // zero_1
+  vmulps zmm20, zmm20, zmm18                             // zero_1
   vmovdqu64 zmm21, zmmword ptr [r15 + 0]                 // w_0
   vpxord zmm21, zmm21, zmm0                              // w_0
   vpslld zmm22, zmm21, 24                                // w_0
   vpsrad zmm22, zmm22, 24                                // w_0
   vcvtdq2ps zmm22, zmm22                                 // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vmovdqu64 zmm23, zmmword ptr [r15 + 64]                // w_1
-  vpxord zmm23, zmm23, zmm0                              // w_1
-  vpslld zmm24, zmm23, 24                                // w_1
+  vmovdqa64 zmm23, zmm19                                 // zero_0
+  vfmadd231ps zmm23, zmm22, zmm17                        // w_0
+  vmovdqu64 zmm22, zmmword ptr [r15 + 64]                // w_1
+  vpxord zmm22, zmm22, zmm0                              // w_1
+  vpslld zmm24, zmm22, 24                                // w_1
   vpsrad zmm24, zmm24, 24                                // w_1
   vcvtdq2ps zmm24, zmm24                                 // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r14 + 0]                // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 0]                // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 0]                // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 0]                // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 0]                // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 0]                // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r13 + 0]                // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 0]                // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
+  vmovdqa64 zmm25, zmm20                                 // zero_1
+  vfmadd231ps zmm25, zmm24, zmm18                        // w_1
+  vpbroadcastd zmm24, dword ptr [r14 + 0]                // a_0
+  vfmadd231ps zmm1, zmm23, zmm24                         // acc
+  vfmadd231ps zmm2, zmm25, zmm24                         // acc
+  vpbroadcastd zmm24, dword ptr [rdi + 0]                // a_1
+  vfmadd231ps zmm3, zmm23, zmm24                         // acc
+  vfmadd231ps zmm4, zmm25, zmm24                         // acc
+  vpbroadcastd zmm24, dword ptr [r11 + 0]                // a_2
+  vfmadd231ps zmm5, zmm23, zmm24                         // acc
+  vfmadd231ps zmm6, zmm25, zmm24                         // acc
+  vpbroadcastd zmm24, dword ptr [rbx + 0]                // a_3
+  vfmadd231ps zmm7, zmm23, zmm24                         // acc
+  vfmadd231ps zmm8, zmm25, zmm24                         // acc
+  vpbroadcastd zmm24, dword ptr [rbp + 0]                // a_4
+  vfmadd231ps zmm9, zmm23, zmm24                         // acc
+  vfmadd231ps zmm10, zmm25, zmm24                        // acc
+  vpbroadcastd zmm24, dword ptr [r12 + 0]                // a_5
+  vfmadd231ps zmm11, zmm23, zmm24                        // acc
+  vfmadd231ps zmm12, zmm25, zmm24                        // acc
+  vpbroadcastd zmm24, dword ptr [r13 + 0]                // a_6
+  vfmadd231ps zmm13, zmm23, zmm24                        // acc
+  vfmadd231ps zmm14, zmm25, zmm24                        // acc
+  vpbroadcastd zmm24, dword ptr [rdx + 0]                // a_7
+  vfmadd231ps zmm15, zmm23, zmm24                        // acc
+  vfmadd231ps zmm16, zmm25, zmm24                        // acc
   prefetcht1 byte ptr [r8 + 0]                           // ahead
-  vpslld zmm22, zmm21, 16                                // w_0
-  vpsrad zmm22, zmm22, 24                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 16                                // w_1
-  vpsrad zmm24, zmm24, 24                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r14 + 4]                // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 4]                // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 4]                // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 4]                // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 4]                // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 4]                // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r13 + 4]                // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 4]                // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpslld zmm22, zmm21, 8                                 // w_0
-  vpsrad zmm22, zmm22, 24                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 8                                 // w_1
-  vpsrad zmm24, zmm24, 24                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r14 + 8]                // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 8]                // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 8]                // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 8]                // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 8]                // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 8]                // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r13 + 8]                // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 8]                // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
+  vpslld zmm23, zmm21, 16                                // w_0
+  vpsrad zmm23, zmm23, 24                                // w_0
+  vcvtdq2ps zmm23, zmm23                                 // w_0
+  vmovdqa64 zmm24, zmm19                                 // zero_0
+  vfmadd231ps zmm24, zmm23, zmm17                        // w_0
+  vpslld zmm23, zmm22, 16                                // w_1
+  vpsrad zmm23, zmm23, 24                                // w_1
+  vcvtdq2ps zmm23, zmm23                                 // w_1
+  vmovdqa64 zmm25, zmm20                                 // zero_1
+  vfmadd231ps zmm25, zmm23, zmm18                        // w_1
+  vpbroadcastd zmm23, dword ptr [r14 + 4]                // a_0
+  vfmadd231ps zmm1, zmm24, zmm23                         // acc
+  vfmadd231ps zmm2, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rdi + 4]                // a_1
+  vfmadd231ps zmm3, zmm24, zmm23                         // acc
+  vfmadd231ps zmm4, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r11 + 4]                // a_2
+  vfmadd231ps zmm5, zmm24, zmm23                         // acc
+  vfmadd231ps zmm6, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbx + 4]                // a_3
+  vfmadd231ps zmm7, zmm24, zmm23                         // acc
+  vfmadd231ps zmm8, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbp + 4]                // a_4
+  vfmadd231ps zmm9, zmm24, zmm23                         // acc
+  vfmadd231ps zmm10, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r12 + 4]                // a_5
+  vfmadd231ps zmm11, zmm24, zmm23                        // acc
+  vfmadd231ps zmm12, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r13 + 4]                // a_6
+  vfmadd231ps zmm13, zmm24, zmm23                        // acc
+  vfmadd231ps zmm14, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rdx + 4]                // a_7
+  vfmadd231ps zmm15, zmm24, zmm23                        // acc
+  vfmadd231ps zmm16, zmm25, zmm23                        // acc
+  vpslld zmm23, zmm21, 8                                 // w_0
+  vpsrad zmm23, zmm23, 24                                // w_0
+  vcvtdq2ps zmm23, zmm23                                 // w_0
+  vmovdqa64 zmm24, zmm19                                 // zero_0
+  vfmadd231ps zmm24, zmm23, zmm17                        // w_0
+  vpslld zmm23, zmm22, 8                                 // w_1
+  vpsrad zmm23, zmm23, 24                                // w_1
+  vcvtdq2ps zmm23, zmm23                                 // w_1
+  vmovdqa64 zmm25, zmm20                                 // zero_1
+  vfmadd231ps zmm25, zmm23, zmm18                        // w_1
+  vpbroadcastd zmm23, dword ptr [r14 + 8]                // a_0
+  vfmadd231ps zmm1, zmm24, zmm23                         // acc
+  vfmadd231ps zmm2, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rdi + 8]                // a_1
+  vfmadd231ps zmm3, zmm24, zmm23                         // acc
+  vfmadd231ps zmm4, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r11 + 8]                // a_2
+  vfmadd231ps zmm5, zmm24, zmm23                         // acc
+  vfmadd231ps zmm6, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbx + 8]                // a_3
+  vfmadd231ps zmm7, zmm24, zmm23                         // acc
+  vfmadd231ps zmm8, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbp + 8]                // a_4
+  vfmadd231ps zmm9, zmm24, zmm23                         // acc
+  vfmadd231ps zmm10, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r12 + 8]                // a_5
+  vfmadd231ps zmm11, zmm24, zmm23                        // acc
+  vfmadd231ps zmm12, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r13 + 8]                // a_6
+  vfmadd231ps zmm13, zmm24, zmm23                        // acc
+  vfmadd231ps zmm14, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rdx + 8]                // a_7
+  vfmadd231ps zmm15, zmm24, zmm23                        // acc
+  vfmadd231ps zmm16, zmm25, zmm23                        // acc
   prefetcht1 byte ptr [r8 + 64]                          // ahead
   vpsrad zmm21, zmm21, 24                                // w_0
   vcvtdq2ps zmm21, zmm21                                 // w_0
-  vsubps zmm21, zmm21, zmm19                             // w_0
-  vmulps zmm21, zmm21, zmm17                             // w_0
-  vpsrad zmm22, zmm23, 24                                // w_1
-  vcvtdq2ps zmm22, zmm22                                 // w_1
-  vsubps zmm22, zmm22, zmm20                             // w_1
-  vmulps zmm22, zmm22, zmm18                             // w_1
-  vpbroadcastd zmm23, dword ptr [r14 + 12]               // a_0
-  vfmadd231ps zmm1, zmm21, zmm23                         // acc
-  vfmadd231ps zmm2, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [rdi + 12]               // a_1
-  vfmadd231ps zmm3, zmm21, zmm23                         // acc
-  vfmadd231ps zmm4, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [r11 + 12]               // a_2
-  vfmadd231ps zmm5, zmm21, zmm23                         // acc
-  vfmadd231ps zmm6, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [rbx + 12]               // a_3
-  vfmadd231ps zmm7, zmm21, zmm23                         // acc
-  vfmadd231ps zmm8, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [rbp + 12]               // a_4
-  vfmadd231ps zmm9, zmm21, zmm23                         // acc
-  vfmadd231ps zmm10, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [r12 + 12]               // a_5
-  vfmadd231ps zmm11, zmm21, zmm23                        // acc
-  vfmadd231ps zmm12, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [r13 + 12]               // a_6
-  vfmadd231ps zmm13, zmm21, zmm23                        // acc
-  vfmadd231ps zmm14, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [rdx + 12]               // a_7
-  vfmadd231ps zmm15, zmm21, zmm23                        // acc
-  vfmadd231ps zmm16, zmm22, zmm23                        // acc
+  vmovdqa64 zmm23, zmm19                                 // zero_0
+  vfmadd231ps zmm23, zmm21, zmm17                        // w_0
+  vpsrad zmm21, zmm22, 24                                // w_1
+  vcvtdq2ps zmm21, zmm21                                 // w_1
+  vmovdqa64 zmm22, zmm20                                 // zero_1
+  vfmadd231ps zmm22, zmm21, zmm18                        // w_1
+  vpbroadcastd zmm21, dword ptr [r14 + 12]               // a_0
+  vfmadd231ps zmm1, zmm23, zmm21                         // acc
+  vfmadd231ps zmm2, zmm22, zmm21                         // acc
+  vpbroadcastd zmm21, dword ptr [rdi + 12]               // a_1
+  vfmadd231ps zmm3, zmm23, zmm21                         // acc
+  vfmadd231ps zmm4, zmm22, zmm21                         // acc
+  vpbroadcastd zmm21, dword ptr [r11 + 12]               // a_2
+  vfmadd231ps zmm5, zmm23, zmm21                         // acc
+  vfmadd231ps zmm6, zmm22, zmm21                         // acc
+  vpbroadcastd zmm21, dword ptr [rbx + 12]               // a_3
+  vfmadd231ps zmm7, zmm23, zmm21                         // acc
+  vfmadd231ps zmm8, zmm22, zmm21                         // acc
+  vpbroadcastd zmm21, dword ptr [rbp + 12]               // a_4
+  vfmadd231ps zmm9, zmm23, zmm21                         // acc
+  vfmadd231ps zmm10, zmm22, zmm21                        // acc
+  vpbroadcastd zmm21, dword ptr [r12 + 12]               // a_5
+  vfmadd231ps zmm11, zmm23, zmm21                        // acc
+  vfmadd231ps zmm12, zmm22, zmm21                        // acc
+  vpbroadcastd zmm21, dword ptr [r13 + 12]               // a_6
+  vfmadd231ps zmm13, zmm23, zmm21                        // acc
+  vfmadd231ps zmm14, zmm22, zmm21                        // acc
+  vpbroadcastd zmm21, dword ptr [rdx + 12]               // a_7
+  vfmadd231ps zmm15, zmm23, zmm21                        // acc
+  vfmadd231ps zmm16, zmm22, zmm21                        // acc
   vmovdqu64 zmm21, zmmword ptr [r15 + 128]               // w_0
   vpxord zmm21, zmm21, zmm0                              // w_0
   vpslld zmm22, zmm21, 24                                // w_0
   vpsrad zmm22, zmm22, 24                                // w_0
   vcvtdq2ps zmm22, zmm22                                 // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vmovdqu64 zmm23, zmmword ptr [r15 + 192]               // w_1
-  vpxord zmm23, zmm23, zmm0                              // w_1
-  vpslld zmm24, zmm23, 24                                // w_1
+  vmovdqa64 zmm23, zmm19                                 // zero_0
+  vfmadd231ps zmm23, zmm22, zmm17                        // w_0
+  vmovdqu64 zmm22, zmmword ptr [r15 + 192]               // w_1
+  vpxord zmm22, zmm22, zmm0                              // w_1
+  vpslld zmm24, zmm22, 24                                // w_1
   vpsrad zmm24, zmm24, 24                                // w_1
   vcvtdq2ps zmm24, zmm24                                 // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r14 + 16]               // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 16]               // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 16]               // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 16]               // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 16]               // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 16]               // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r13 + 16]               // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 16]               // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
+  vmovdqa64 zmm25, zmm20                                 // zero_1
+  vfmadd231ps zmm25, zmm24, zmm18                        // w_1
+  vpbroadcastd zmm24, dword ptr [r14 + 16]               // a_0
+  vfmadd231ps zmm1, zmm23, zmm24                         // acc
+  vfmadd231ps zmm2, zmm25, zmm24                         // acc
+  vpbroadcastd zmm24, dword ptr [rdi + 16]               // a_1
+  vfmadd231ps zmm3, zmm23, zmm24                         // acc
+  vfmadd231ps zmm4, zmm25, zmm24                         // acc
+  vpbroadcastd zmm24, dword ptr [r11 + 16]               // a_2
+  vfmadd231ps zmm5, zmm23, zmm24                         // acc
+  vfmadd231ps zmm6, zmm25, zmm24                         // acc
+  vpbroadcastd zmm24, dword ptr [rbx + 16]               // a_3
+  vfmadd231ps zmm7, zmm23, zmm24                         // acc
+  vfmadd231ps zmm8, zmm25, zmm24                         // acc
+  vpbroadcastd zmm24, dword ptr [rbp + 16]               // a_4
+  vfmadd231ps zmm9, zmm23, zmm24                         // acc
+  vfmadd231ps zmm10, zmm25, zmm24                        // acc
+  vpbroadcastd zmm24, dword ptr [r12 + 16]               // a_5
+  vfmadd231ps zmm11, zmm23, zmm24                        // acc
+  vfmadd231ps zmm12, zmm25, zmm24                        // acc
+  vpbroadcastd zmm24, dword ptr [r13 + 16]               // a_6
+  vfmadd231ps zmm13, zmm23, zmm24                        // acc
+  vfmadd231ps zmm14, zmm25, zmm24                        // acc
+  vpbroadcastd zmm24, dword ptr [rdx + 16]               // a_7
+  vfmadd231ps zmm15, zmm23, zmm24                        // acc
+  vfmadd231ps zmm16, zmm25, zmm24                        // acc
   prefetcht1 byte ptr [r8 + 128]                         // ahead
-  vpslld zmm22, zmm21, 16                                // w_0
-  vpsrad zmm22, zmm22, 24                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 16                                // w_1
-  vpsrad zmm24, zmm24, 24                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r14 + 20]               // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 20]               // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 20]               // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 20]               // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 20]               // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 20]               // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r13 + 20]               // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 20]               // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpslld zmm22, zmm21, 8                                 // w_0
-  vpsrad zmm22, zmm22, 24                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 8                                 // w_1
-  vpsrad zmm24, zmm24, 24                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r14 + 24]               // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 24]               // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 24]               // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 24]               // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 24]               // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 24]               // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r13 + 24]               // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 24]               // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
+  vpslld zmm23, zmm21, 16                                // w_0
+  vpsrad zmm23, zmm23, 24                                // w_0
+  vcvtdq2ps zmm23, zmm23                                 // w_0
+  vmovdqa64 zmm24, zmm19                                 // zero_0
+  vfmadd231ps zmm24, zmm23, zmm17                        // w_0
+  vpslld zmm23, zmm22, 16                                // w_1
+  vpsrad zmm23, zmm23, 24                                // w_1
+  vcvtdq2ps zmm23, zmm23                                 // w_1
+  vmovdqa64 zmm25, zmm20                                 // zero_1
+  vfmadd231ps zmm25, zmm23, zmm18                        // w_1
+  vpbroadcastd zmm23, dword ptr [r14 + 20]               // a_0
+  vfmadd231ps zmm1, zmm24, zmm23                         // acc
+  vfmadd231ps zmm2, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rdi + 20]               // a_1
+  vfmadd231ps zmm3, zmm24, zmm23                         // acc
+  vfmadd231ps zmm4, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r11 + 20]               // a_2
+  vfmadd231ps zmm5, zmm24, zmm23                         // acc
+  vfmadd231ps zmm6, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbx + 20]               // a_3
+  vfmadd231ps zmm7, zmm24, zmm23                         // acc
+  vfmadd231ps zmm8, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbp + 20]               // a_4
+  vfmadd231ps zmm9, zmm24, zmm23                         // acc
+  vfmadd231ps zmm10, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r12 + 20]               // a_5
+  vfmadd231ps zmm11, zmm24, zmm23                        // acc
+  vfmadd231ps zmm12, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r13 + 20]               // a_6
+  vfmadd231ps zmm13, zmm24, zmm23                        // acc
+  vfmadd231ps zmm14, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rdx + 20]               // a_7
+  vfmadd231ps zmm15, zmm24, zmm23                        // acc
+  vfmadd231ps zmm16, zmm25, zmm23                        // acc
+  vpslld zmm23, zmm21, 8                                 // w_0
+  vpsrad zmm23, zmm23, 24                                // w_0
+  vcvtdq2ps zmm23, zmm23                                 // w_0
+  vmovdqa64 zmm24, zmm19                                 // zero_0
+  vfmadd231ps zmm24, zmm23, zmm17                        // w_0
+  vpslld zmm23, zmm22, 8                                 // w_1
+  vpsrad zmm23, zmm23, 24                                // w_1
+  vcvtdq2ps zmm23, zmm23                                 // w_1
+  vmovdqa64 zmm25, zmm20                                 // zero_1
+  vfmadd231ps zmm25, zmm23, zmm18                        // w_1
+  vpbroadcastd zmm23, dword ptr [r14 + 24]               // a_0
+  vfmadd231ps zmm1, zmm24, zmm23                         // acc
+  vfmadd231ps zmm2, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rdi + 24]               // a_1
+  vfmadd231ps zmm3, zmm24, zmm23                         // acc
+  vfmadd231ps zmm4, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r11 + 24]               // a_2
+  vfmadd231ps zmm5, zmm24, zmm23                         // acc
+  vfmadd231ps zmm6, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbx + 24]               // a_3
+  vfmadd231ps zmm7, zmm24, zmm23                         // acc
+  vfmadd231ps zmm8, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbp + 24]               // a_4
+  vfmadd231ps zmm9, zmm24, zmm23                         // acc
+  vfmadd231ps zmm10, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r12 + 24]               // a_5
+  vfmadd231ps zmm11, zmm24, zmm23                        // acc
+  vfmadd231ps zmm12, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r13 + 24]               // a_6
+  vfmadd231ps zmm13, zmm24, zmm23                        // acc
+  vfmadd231ps zmm14, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rdx + 24]               // a_7
+  vfmadd231ps zmm15, zmm24, zmm23                        // acc
+  vfmadd231ps zmm16, zmm25, zmm23                        // acc
   prefetcht1 byte ptr [r8 + 192]                         // ahead
   vpsrad zmm21, zmm21, 24                                // w_0
   vcvtdq2ps zmm21, zmm21                                 // w_0
-  vsubps zmm21, zmm21, zmm19                             // w_0
-  vmulps zmm21, zmm21, zmm17                             // w_0
-  vpsrad zmm22, zmm23, 24                                // w_1
-  vcvtdq2ps zmm22, zmm22                                 // w_1
-  vsubps zmm22, zmm22, zmm20                             // w_1
-  vmulps zmm22, zmm22, zmm18                             // w_1
-  vpbroadcastd zmm23, dword ptr [r14 + 28]               // a_0
-  vfmadd231ps zmm1, zmm21, zmm23                         // acc
-  vfmadd231ps zmm2, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [rdi + 28]               // a_1
-  vfmadd231ps zmm3, zmm21, zmm23                         // acc
-  vfmadd231ps zmm4, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [r11 + 28]               // a_2
-  vfmadd231ps zmm5, zmm21, zmm23                         // acc
-  vfmadd231ps zmm6, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [rbx + 28]               // a_3
-  vfmadd231ps zmm7, zmm21, zmm23                         // acc
-  vfmadd231ps zmm8, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [rbp + 28]               // a_4
-  vfmadd231ps zmm9, zmm21, zmm23                         // acc
-  vfmadd231ps zmm10, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [r12 + 28]               // a_5
-  vfmadd231ps zmm11, zmm21, zmm23                        // acc
-  vfmadd231ps zmm12, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [r13 + 28]               // a_6
-  vfmadd231ps zmm13, zmm21, zmm23                        // acc
-  vfmadd231ps zmm14, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [rdx + 28]               // a_7
-  vfmadd231ps zmm15, zmm21, zmm23                        // acc
-  vfmadd231ps zmm16, zmm22, zmm23                        // acc
+  vmovdqa64 zmm23, zmm19                                 // zero_0
+  vfmadd231ps zmm23, zmm21, zmm17                        // w_0
+  vpsrad zmm21, zmm22, 24                                // w_1
+  vcvtdq2ps zmm21, zmm21                                 // w_1
+  vmovdqa64 zmm22, zmm20                                 // zero_1
+  vfmadd231ps zmm22, zmm21, zmm18                        // w_1
+  vpbroadcastd zmm21, dword ptr [r14 + 28]               // a_0
+  vfmadd231ps zmm1, zmm23, zmm21                         // acc
+  vfmadd231ps zmm2, zmm22, zmm21                         // acc
+  vpbroadcastd zmm21, dword ptr [rdi + 28]               // a_1
+  vfmadd231ps zmm3, zmm23, zmm21                         // acc
+  vfmadd231ps zmm4, zmm22, zmm21                         // acc
+  vpbroadcastd zmm21, dword ptr [r11 + 28]               // a_2
+  vfmadd231ps zmm5, zmm23, zmm21                         // acc
+  vfmadd231ps zmm6, zmm22, zmm21                         // acc
+  vpbroadcastd zmm21, dword ptr [rbx + 28]               // a_3
+  vfmadd231ps zmm7, zmm23, zmm21                         // acc
+  vfmadd231ps zmm8, zmm22, zmm21                         // acc
+  vpbroadcastd zmm21, dword ptr [rbp + 28]               // a_4
+  vfmadd231ps zmm9, zmm23, zmm21                         // acc
+  vfmadd231ps zmm10, zmm22, zmm21                        // acc
+  vpbroadcastd zmm21, dword ptr [r12 + 28]               // a_5
+  vfmadd231ps zmm11, zmm23, zmm21                        // acc
+  vfmadd231ps zmm12, zmm22, zmm21                        // acc
+  vpbroadcastd zmm21, dword ptr [r13 + 28]               // a_6
+  vfmadd231ps zmm13, zmm23, zmm21                        // acc
+  vfmadd231ps zmm14, zmm22, zmm21                        // acc
+  vpbroadcastd zmm21, dword ptr [rdx + 28]               // a_7
+  vfmadd231ps zmm15, zmm23, zmm21                        // acc
+  vfmadd231ps zmm16, zmm22, zmm21                        // acc
   prefetcht1 byte ptr [r8 + 256]                         // ahead
   vmovdqu64 zmm21, zmmword ptr [r15 + 256]               // w_0
   vpxord zmm21, zmm21, zmm0                              // w_0
   vpslld zmm22, zmm21, 24                                // w_0
   vpsrad zmm22, zmm22, 24                                // w_0
   vcvtdq2ps zmm22, zmm22                                 // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vmovdqu64 zmm23, zmmword ptr [r15 + 320]               // w_1
-  vpxord zmm23, zmm23, zmm0                              // w_1
-  vpslld zmm24, zmm23, 24                                // w_1
+  vmovdqa64 zmm23, zmm19                                 // zero_0
+  vfmadd231ps zmm23, zmm22, zmm17                        // w_0
+  vmovdqu64 zmm22, zmmword ptr [r15 + 320]               // w_1
+  vpxord zmm22, zmm22, zmm0                              // w_1
+  vpslld zmm24, zmm22, 24                                // w_1
   vpsrad zmm24, zmm24, 24                                // w_1
   vcvtdq2ps zmm24, zmm24                                 // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r14 + 32]               // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 32]               // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 32]               // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 32]               // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 32]               // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 32]               // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r13 + 32]               // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 32]               // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpslld zmm22, zmm21, 16                                // w_0
-  vpsrad zmm22, zmm22, 24                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 16                                // w_1
-  vpsrad zmm24, zmm24, 24                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r14 + 36]               // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 36]               // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 36]               // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 36]               // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 36]               // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 36]               // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r13 + 36]               // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 36]               // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
+  vmovdqa64 zmm25, zmm20                                 // zero_1
+  vfmadd231ps zmm25, zmm24, zmm18                        // w_1
+  vpbroadcastd zmm24, dword ptr [r14 + 32]               // a_0
+  vfmadd231ps zmm1, zmm23, zmm24                         // acc
+  vfmadd231ps zmm2, zmm25, zmm24                         // acc
+  vpbroadcastd zmm24, dword ptr [rdi + 32]               // a_1
+  vfmadd231ps zmm3, zmm23, zmm24                         // acc
+  vfmadd231ps zmm4, zmm25, zmm24                         // acc
+  vpbroadcastd zmm24, dword ptr [r11 + 32]               // a_2
+  vfmadd231ps zmm5, zmm23, zmm24                         // acc
+  vfmadd231ps zmm6, zmm25, zmm24                         // acc
+  vpbroadcastd zmm24, dword ptr [rbx + 32]               // a_3
+  vfmadd231ps zmm7, zmm23, zmm24                         // acc
+  vfmadd231ps zmm8, zmm25, zmm24                         // acc
+  vpbroadcastd zmm24, dword ptr [rbp + 32]               // a_4
+  vfmadd231ps zmm9, zmm23, zmm24                         // acc
+  vfmadd231ps zmm10, zmm25, zmm24                        // acc
+  vpbroadcastd zmm24, dword ptr [r12 + 32]               // a_5
+  vfmadd231ps zmm11, zmm23, zmm24                        // acc
+  vfmadd231ps zmm12, zmm25, zmm24                        // acc
+  vpbroadcastd zmm24, dword ptr [r13 + 32]               // a_6
+  vfmadd231ps zmm13, zmm23, zmm24                        // acc
+  vfmadd231ps zmm14, zmm25, zmm24                        // acc
+  vpbroadcastd zmm24, dword ptr [rdx + 32]               // a_7
+  vfmadd231ps zmm15, zmm23, zmm24                        // acc
+  vfmadd231ps zmm16, zmm25, zmm24                        // acc
+  vpslld zmm23, zmm21, 16                                // w_0
+  vpsrad zmm23, zmm23, 24                                // w_0
+  vcvtdq2ps zmm23, zmm23                                 // w_0
+  vmovdqa64 zmm24, zmm19                                 // zero_0
+  vfmadd231ps zmm24, zmm23, zmm17                        // w_0
+  vpslld zmm23, zmm22, 16                                // w_1
+  vpsrad zmm23, zmm23, 24                                // w_1
+  vcvtdq2ps zmm23, zmm23                                 // w_1
+  vmovdqa64 zmm25, zmm20                                 // zero_1
+  vfmadd231ps zmm25, zmm23, zmm18                        // w_1
+  vpbroadcastd zmm23, dword ptr [r14 + 36]               // a_0
+  vfmadd231ps zmm1, zmm24, zmm23                         // acc
+  vfmadd231ps zmm2, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rdi + 36]               // a_1
+  vfmadd231ps zmm3, zmm24, zmm23                         // acc
+  vfmadd231ps zmm4, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r11 + 36]               // a_2
+  vfmadd231ps zmm5, zmm24, zmm23                         // acc
+  vfmadd231ps zmm6, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbx + 36]               // a_3
+  vfmadd231ps zmm7, zmm24, zmm23                         // acc
+  vfmadd231ps zmm8, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbp + 36]               // a_4
+  vfmadd231ps zmm9, zmm24, zmm23                         // acc
+  vfmadd231ps zmm10, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r12 + 36]               // a_5
+  vfmadd231ps zmm11, zmm24, zmm23                        // acc
+  vfmadd231ps zmm12, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r13 + 36]               // a_6
+  vfmadd231ps zmm13, zmm24, zmm23                        // acc
+  vfmadd231ps zmm14, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rdx + 36]               // a_7
+  vfmadd231ps zmm15, zmm24, zmm23                        // acc
+  vfmadd231ps zmm16, zmm25, zmm23                        // acc
   prefetcht1 byte ptr [r8 + 320]                         // ahead
-  vpslld zmm22, zmm21, 8                                 // w_0
-  vpsrad zmm22, zmm22, 24                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 8                                 // w_1
-  vpsrad zmm24, zmm24, 24                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r14 + 40]               // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 40]               // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 40]               // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 40]               // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 40]               // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 40]               // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r13 + 40]               // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 40]               // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
+  vpslld zmm23, zmm21, 8                                 // w_0
+  vpsrad zmm23, zmm23, 24                                // w_0
+  vcvtdq2ps zmm23, zmm23                                 // w_0
+  vmovdqa64 zmm24, zmm19                                 // zero_0
+  vfmadd231ps zmm24, zmm23, zmm17                        // w_0
+  vpslld zmm23, zmm22, 8                                 // w_1
+  vpsrad zmm23, zmm23, 24                                // w_1
+  vcvtdq2ps zmm23, zmm23                                 // w_1
+  vmovdqa64 zmm25, zmm20                                 // zero_1
+  vfmadd231ps zmm25, zmm23, zmm18                        // w_1
+  vpbroadcastd zmm23, dword ptr [r14 + 40]               // a_0
+  vfmadd231ps zmm1, zmm24, zmm23                         // acc
+  vfmadd231ps zmm2, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rdi + 40]               // a_1
+  vfmadd231ps zmm3, zmm24, zmm23                         // acc
+  vfmadd231ps zmm4, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r11 + 40]               // a_2
+  vfmadd231ps zmm5, zmm24, zmm23                         // acc
+  vfmadd231ps zmm6, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbx + 40]               // a_3
+  vfmadd231ps zmm7, zmm24, zmm23                         // acc
+  vfmadd231ps zmm8, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbp + 40]               // a_4
+  vfmadd231ps zmm9, zmm24, zmm23                         // acc
+  vfmadd231ps zmm10, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r12 + 40]               // a_5
+  vfmadd231ps zmm11, zmm24, zmm23                        // acc
+  vfmadd231ps zmm12, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r13 + 40]               // a_6
+  vfmadd231ps zmm13, zmm24, zmm23                        // acc
+  vfmadd231ps zmm14, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rdx + 40]               // a_7
+  vfmadd231ps zmm15, zmm24, zmm23                        // acc
+  vfmadd231ps zmm16, zmm25, zmm23                        // acc
   vpsrad zmm21, zmm21, 24                                // w_0
   vcvtdq2ps zmm21, zmm21                                 // w_0
-  vsubps zmm21, zmm21, zmm19                             // w_0
-  vmulps zmm21, zmm21, zmm17                             // w_0
-  vpsrad zmm22, zmm23, 24                                // w_1
-  vcvtdq2ps zmm22, zmm22                                 // w_1
-  vsubps zmm22, zmm22, zmm20                             // w_1
-  vmulps zmm22, zmm22, zmm18                             // w_1
-  vpbroadcastd zmm23, dword ptr [r14 + 44]               // a_0
-  vfmadd231ps zmm1, zmm21, zmm23                         // acc
-  vfmadd231ps zmm2, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [rdi + 44]               // a_1
-  vfmadd231ps zmm3, zmm21, zmm23                         // acc
-  vfmadd231ps zmm4, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [r11 + 44]               // a_2
-  vfmadd231ps zmm5, zmm21, zmm23                         // acc
-  vfmadd231ps zmm6, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [rbx + 44]               // a_3
-  vfmadd231ps zmm7, zmm21, zmm23                         // acc
-  vfmadd231ps zmm8, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [rbp + 44]               // a_4
-  vfmadd231ps zmm9, zmm21, zmm23                         // acc
-  vfmadd231ps zmm10, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [r12 + 44]               // a_5
-  vfmadd231ps zmm11, zmm21, zmm23                        // acc
-  vfmadd231ps zmm12, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [r13 + 44]               // a_6
-  vfmadd231ps zmm13, zmm21, zmm23                        // acc
-  vfmadd231ps zmm14, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [rdx + 44]               // a_7
-  vfmadd231ps zmm15, zmm21, zmm23                        // acc
-  vfmadd231ps zmm16, zmm22, zmm23                        // acc
+  vmovdqa64 zmm23, zmm19                                 // zero_0
+  vfmadd231ps zmm23, zmm21, zmm17                        // w_0
+  vpsrad zmm21, zmm22, 24                                // w_1
+  vcvtdq2ps zmm21, zmm21                                 // w_1
+  vmovdqa64 zmm22, zmm20                                 // zero_1
+  vfmadd231ps zmm22, zmm21, zmm18                        // w_1
+  vpbroadcastd zmm21, dword ptr [r14 + 44]               // a_0
+  vfmadd231ps zmm1, zmm23, zmm21                         // acc
+  vfmadd231ps zmm2, zmm22, zmm21                         // acc
+  vpbroadcastd zmm21, dword ptr [rdi + 44]               // a_1
+  vfmadd231ps zmm3, zmm23, zmm21                         // acc
+  vfmadd231ps zmm4, zmm22, zmm21                         // acc
+  vpbroadcastd zmm21, dword ptr [r11 + 44]               // a_2
+  vfmadd231ps zmm5, zmm23, zmm21                         // acc
+  vfmadd231ps zmm6, zmm22, zmm21                         // acc
+  vpbroadcastd zmm21, dword ptr [rbx + 44]               // a_3
+  vfmadd231ps zmm7, zmm23, zmm21                         // acc
+  vfmadd231ps zmm8, zmm22, zmm21                         // acc
+  vpbroadcastd zmm21, dword ptr [rbp + 44]               // a_4
+  vfmadd231ps zmm9, zmm23, zmm21                         // acc
+  vfmadd231ps zmm10, zmm22, zmm21                        // acc
+  vpbroadcastd zmm21, dword ptr [r12 + 44]               // a_5
+  vfmadd231ps zmm11, zmm23, zmm21                        // acc
+  vfmadd231ps zmm12, zmm22, zmm21                        // acc
+  vpbroadcastd zmm21, dword ptr [r13 + 44]               // a_6
+  vfmadd231ps zmm13, zmm23, zmm21                        // acc
+  vfmadd231ps zmm14, zmm22, zmm21                        // acc
+  vpbroadcastd zmm21, dword ptr [rdx + 44]               // a_7
+  vfmadd231ps zmm15, zmm23, zmm21                        // acc
+  vfmadd231ps zmm16, zmm22, zmm21                        // acc
   prefetcht1 byte ptr [r8 + 384]                         // ahead
   vmovdqu64 zmm21, zmmword ptr [r15 + 384]               // w_0
   vpxord zmm21, zmm21, zmm0                              // w_0
   vpslld zmm22, zmm21, 24                                // w_0
   vpsrad zmm22, zmm22, 24                                // w_0
   vcvtdq2ps zmm22, zmm22                                 // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vmovdqu64 zmm23, zmmword ptr [r15 + 448]               // w_1
-  vpxord zmm23, zmm23, zmm0                              // w_1
-  vpslld zmm24, zmm23, 24                                // w_1
+  vmovdqa64 zmm23, zmm19                                 // zero_0
+  vfmadd231ps zmm23, zmm22, zmm17                        // w_0
+  vmovdqu64 zmm22, zmmword ptr [r15 + 448]               // w_1
+  vpxord zmm22, zmm22, zmm0                              // w_1
+  vpslld zmm24, zmm22, 24                                // w_1
   vpsrad zmm24, zmm24, 24                                // w_1
   vcvtdq2ps zmm24, zmm24                                 // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r14 + 48]               // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 48]               // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 48]               // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 48]               // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 48]               // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 48]               // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r13 + 48]               // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 48]               // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpslld zmm22, zmm21, 16                                // w_0
-  vpsrad zmm22, zmm22, 24                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 16                                // w_1
-  vpsrad zmm24, zmm24, 24                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r14 + 52]               // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 52]               // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 52]               // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 52]               // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 52]               // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 52]               // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r13 + 52]               // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 52]               // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
+  vmovdqa64 zmm25, zmm20                                 // zero_1
+  vfmadd231ps zmm25, zmm24, zmm18                        // w_1
+  vpbroadcastd zmm24, dword ptr [r14 + 48]               // a_0
+  vfmadd231ps zmm1, zmm23, zmm24                         // acc
+  vfmadd231ps zmm2, zmm25, zmm24                         // acc
+  vpbroadcastd zmm24, dword ptr [rdi + 48]               // a_1
+  vfmadd231ps zmm3, zmm23, zmm24                         // acc
+  vfmadd231ps zmm4, zmm25, zmm24                         // acc
+  vpbroadcastd zmm24, dword ptr [r11 + 48]               // a_2
+  vfmadd231ps zmm5, zmm23, zmm24                         // acc
+  vfmadd231ps zmm6, zmm25, zmm24                         // acc
+  vpbroadcastd zmm24, dword ptr [rbx + 48]               // a_3
+  vfmadd231ps zmm7, zmm23, zmm24                         // acc
+  vfmadd231ps zmm8, zmm25, zmm24                         // acc
+  vpbroadcastd zmm24, dword ptr [rbp + 48]               // a_4
+  vfmadd231ps zmm9, zmm23, zmm24                         // acc
+  vfmadd231ps zmm10, zmm25, zmm24                        // acc
+  vpbroadcastd zmm24, dword ptr [r12 + 48]               // a_5
+  vfmadd231ps zmm11, zmm23, zmm24                        // acc
+  vfmadd231ps zmm12, zmm25, zmm24                        // acc
+  vpbroadcastd zmm24, dword ptr [r13 + 48]               // a_6
+  vfmadd231ps zmm13, zmm23, zmm24                        // acc
+  vfmadd231ps zmm14, zmm25, zmm24                        // acc
+  vpbroadcastd zmm24, dword ptr [rdx + 48]               // a_7
+  vfmadd231ps zmm15, zmm23, zmm24                        // acc
+  vfmadd231ps zmm16, zmm25, zmm24                        // acc
+  vpslld zmm23, zmm21, 16                                // w_0
+  vpsrad zmm23, zmm23, 24                                // w_0
+  vcvtdq2ps zmm23, zmm23                                 // w_0
+  vmovdqa64 zmm24, zmm19                                 // zero_0
+  vfmadd231ps zmm24, zmm23, zmm17                        // w_0
+  vpslld zmm23, zmm22, 16                                // w_1
+  vpsrad zmm23, zmm23, 24                                // w_1
+  vcvtdq2ps zmm23, zmm23                                 // w_1
+  vmovdqa64 zmm25, zmm20                                 // zero_1
+  vfmadd231ps zmm25, zmm23, zmm18                        // w_1
+  vpbroadcastd zmm23, dword ptr [r14 + 52]               // a_0
+  vfmadd231ps zmm1, zmm24, zmm23                         // acc
+  vfmadd231ps zmm2, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rdi + 52]               // a_1
+  vfmadd231ps zmm3, zmm24, zmm23                         // acc
+  vfmadd231ps zmm4, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r11 + 52]               // a_2
+  vfmadd231ps zmm5, zmm24, zmm23                         // acc
+  vfmadd231ps zmm6, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbx + 52]               // a_3
+  vfmadd231ps zmm7, zmm24, zmm23                         // acc
+  vfmadd231ps zmm8, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbp + 52]               // a_4
+  vfmadd231ps zmm9, zmm24, zmm23                         // acc
+  vfmadd231ps zmm10, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r12 + 52]               // a_5
+  vfmadd231ps zmm11, zmm24, zmm23                        // acc
+  vfmadd231ps zmm12, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r13 + 52]               // a_6
+  vfmadd231ps zmm13, zmm24, zmm23                        // acc
+  vfmadd231ps zmm14, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rdx + 52]               // a_7
+  vfmadd231ps zmm15, zmm24, zmm23                        // acc
+  vfmadd231ps zmm16, zmm25, zmm23                        // acc
   prefetcht1 byte ptr [r8 + 448]                         // ahead
-  vpslld zmm22, zmm21, 8                                 // w_0
-  vpsrad zmm22, zmm22, 24                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 8                                 // w_1
-  vpsrad zmm24, zmm24, 24                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r14 + 56]               // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 56]               // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 56]               // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 56]               // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 56]               // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 56]               // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r13 + 56]               // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 56]               // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
+  vpslld zmm23, zmm21, 8                                 // w_0
+  vpsrad zmm23, zmm23, 24                                // w_0
+  vcvtdq2ps zmm23, zmm23                                 // w_0
+  vmovdqa64 zmm24, zmm19                                 // zero_0
+  vfmadd231ps zmm24, zmm23, zmm17                        // w_0
+  vpslld zmm23, zmm22, 8                                 // w_1
+  vpsrad zmm23, zmm23, 24                                // w_1
+  vcvtdq2ps zmm23, zmm23                                 // w_1
+  vmovdqa64 zmm25, zmm20                                 // zero_1
+  vfmadd231ps zmm25, zmm23, zmm18                        // w_1
+  vpbroadcastd zmm23, dword ptr [r14 + 56]               // a_0
+  vfmadd231ps zmm1, zmm24, zmm23                         // acc
+  vfmadd231ps zmm2, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rdi + 56]               // a_1
+  vfmadd231ps zmm3, zmm24, zmm23                         // acc
+  vfmadd231ps zmm4, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r11 + 56]               // a_2
+  vfmadd231ps zmm5, zmm24, zmm23                         // acc
+  vfmadd231ps zmm6, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbx + 56]               // a_3
+  vfmadd231ps zmm7, zmm24, zmm23                         // acc
+  vfmadd231ps zmm8, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbp + 56]               // a_4
+  vfmadd231ps zmm9, zmm24, zmm23                         // acc
+  vfmadd231ps zmm10, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r12 + 56]               // a_5
+  vfmadd231ps zmm11, zmm24, zmm23                        // acc
+  vfmadd231ps zmm12, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r13 + 56]               // a_6
+  vfmadd231ps zmm13, zmm24, zmm23                        // acc
+  vfmadd231ps zmm14, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rdx + 56]               // a_7
+  vfmadd231ps zmm15, zmm24, zmm23                        // acc
+  vfmadd231ps zmm16, zmm25, zmm23                        // acc
   prefetcht1 byte ptr [r8 + 512]                         // ahead
   vpsrad zmm21, zmm21, 24                                // w_0
   vcvtdq2ps zmm21, zmm21                                 // w_0
-  vsubps zmm21, zmm21, zmm19                             // w_0
-  vmulps zmm21, zmm21, zmm17                             // w_0
-  vpsrad zmm22, zmm23, 24                                // w_1
-  vcvtdq2ps zmm22, zmm22                                 // w_1
-  vsubps zmm22, zmm22, zmm20                             // w_1
-  vmulps zmm22, zmm22, zmm18                             // w_1
-  vpbroadcastd zmm23, dword ptr [r14 + 60]               // a_0
-  vfmadd231ps zmm1, zmm21, zmm23                         // acc
-  vfmadd231ps zmm2, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [rdi + 60]               // a_1
-  vfmadd231ps zmm3, zmm21, zmm23                         // acc
-  vfmadd231ps zmm4, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [r11 + 60]               // a_2
-  vfmadd231ps zmm5, zmm21, zmm23                         // acc
-  vfmadd231ps zmm6, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [rbx + 60]               // a_3
-  vfmadd231ps zmm7, zmm21, zmm23                         // acc
-  vfmadd231ps zmm8, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [rbp + 60]               // a_4
-  vfmadd231ps zmm9, zmm21, zmm23                         // acc
-  vfmadd231ps zmm10, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [r12 + 60]               // a_5
-  vfmadd231ps zmm11, zmm21, zmm23                        // acc
-  vfmadd231ps zmm12, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [r13 + 60]               // a_6
-  vfmadd231ps zmm13, zmm21, zmm23                        // acc
-  vfmadd231ps zmm14, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [rdx + 60]               // a_7
-  vfmadd231ps zmm15, zmm21, zmm23                        // acc
-  vfmadd231ps zmm16, zmm22, zmm23                        // acc
+  vmovdqa64 zmm23, zmm19                                 // zero_0
+  vfmadd231ps zmm23, zmm21, zmm17                        // w_0
+  vpsrad zmm21, zmm22, 24                                // w_1
+  vcvtdq2ps zmm21, zmm21                                 // w_1
+  vmovdqa64 zmm22, zmm20                                 // zero_1
+  vfmadd231ps zmm22, zmm21, zmm18                        // w_1
+  vpbroadcastd zmm21, dword ptr [r14 + 60]               // a_0
+  vfmadd231ps zmm1, zmm23, zmm21                         // acc
+  vfmadd231ps zmm2, zmm22, zmm21                         // acc
+  vpbroadcastd zmm21, dword ptr [rdi + 60]               // a_1
+  vfmadd231ps zmm3, zmm23, zmm21                         // acc
+  vfmadd231ps zmm4, zmm22, zmm21                         // acc
+  vpbroadcastd zmm21, dword ptr [r11 + 60]               // a_2
+  vfmadd231ps zmm5, zmm23, zmm21                         // acc
+  vfmadd231ps zmm6, zmm22, zmm21                         // acc
+  vpbroadcastd zmm21, dword ptr [rbx + 60]               // a_3
+  vfmadd231ps zmm7, zmm23, zmm21                         // acc
+  vfmadd231ps zmm8, zmm22, zmm21                         // acc
+  vpbroadcastd zmm21, dword ptr [rbp + 60]               // a_4
+  vfmadd231ps zmm9, zmm23, zmm21                         // acc
+  vfmadd231ps zmm10, zmm22, zmm21                        // acc
+  vpbroadcastd zmm21, dword ptr [r12 + 60]               // a_5
+  vfmadd231ps zmm11, zmm23, zmm21                        // acc
+  vfmadd231ps zmm12, zmm22, zmm21                        // acc
+  vpbroadcastd zmm21, dword ptr [r13 + 60]               // a_6
+  vfmadd231ps zmm13, zmm23, zmm21                        // acc
+  vfmadd231ps zmm14, zmm22, zmm21                        // acc
+  vpbroadcastd zmm21, dword ptr [rdx + 60]               // a_7
+  vfmadd231ps zmm15, zmm23, zmm21                        // acc
+  vfmadd231ps zmm16, zmm22, zmm21                        // acc
   vmovdqu64 zmm21, zmmword ptr [r15 + 512]               // w_0
   vpxord zmm21, zmm21, zmm0                              // w_0
   vpslld zmm22, zmm21, 24                                // w_0
   vpsrad zmm22, zmm22, 24                                // w_0
   vcvtdq2ps zmm22, zmm22                                 // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vmovdqu64 zmm23, zmmword ptr [r15 + 576]               // w_1
-  vpxord zmm23, zmm23, zmm0                              // w_1
-  vpslld zmm24, zmm23, 24                                // w_1
+  vmovdqa64 zmm23, zmm19                                 // zero_0
+  vfmadd231ps zmm23, zmm22, zmm17                        // w_0
+  vmovdqu64 zmm22, zmmword ptr [r15 + 576]               // w_1
+  vpxord zmm22, zmm22, zmm0                              // w_1
+  vpslld zmm24, zmm22, 24                                // w_1
   vpsrad zmm24, zmm24, 24                                // w_1
   vcvtdq2ps zmm24, zmm24                                 // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r14 + 64]               // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 64]               // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 64]               // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 64]               // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 64]               // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 64]               // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r13 + 64]               // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 64]               // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
+  vmovdqa64 zmm25, zmm20                                 // zero_1
+  vfmadd231ps zmm25, zmm24, zmm18                        // w_1
+  vpbroadcastd zmm24, dword ptr [r14 + 64]               // a_0
+  vfmadd231ps zmm1, zmm23, zmm24                         // acc
+  vfmadd231ps zmm2, zmm25, zmm24                         // acc
+  vpbroadcastd zmm24, dword ptr [rdi + 64]               // a_1
+  vfmadd231ps zmm3, zmm23, zmm24                         // acc
+  vfmadd231ps zmm4, zmm25, zmm24                         // acc
+  vpbroadcastd zmm24, dword ptr [r11 + 64]               // a_2
+  vfmadd231ps zmm5, zmm23, zmm24                         // acc
+  vfmadd231ps zmm6, zmm25, zmm24                         // acc
+  vpbroadcastd zmm24, dword ptr [rbx + 64]               // a_3
+  vfmadd231ps zmm7, zmm23, zmm24                         // acc
+  vfmadd231ps zmm8, zmm25, zmm24                         // acc
+  vpbroadcastd zmm24, dword ptr [rbp + 64]               // a_4
+  vfmadd231ps zmm9, zmm23, zmm24                         // acc
+  vfmadd231ps zmm10, zmm25, zmm24                        // acc
+  vpbroadcastd zmm24, dword ptr [r12 + 64]               // a_5
+  vfmadd231ps zmm11, zmm23, zmm24                        // acc
+  vfmadd231ps zmm12, zmm25, zmm24                        // acc
+  vpbroadcastd zmm24, dword ptr [r13 + 64]               // a_6
+  vfmadd231ps zmm13, zmm23, zmm24                        // acc
+  vfmadd231ps zmm14, zmm25, zmm24                        // acc
+  vpbroadcastd zmm24, dword ptr [rdx + 64]               // a_7
+  vfmadd231ps zmm15, zmm23, zmm24                        // acc
+  vfmadd231ps zmm16, zmm25, zmm24                        // acc
   prefetcht1 byte ptr [r8 + 576]                         // ahead
-  vpslld zmm22, zmm21, 16                                // w_0
-  vpsrad zmm22, zmm22, 24                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 16                                // w_1
-  vpsrad zmm24, zmm24, 24                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r14 + 68]               // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 68]               // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 68]               // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 68]               // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 68]               // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 68]               // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r13 + 68]               // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 68]               // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpslld zmm22, zmm21, 8                                 // w_0
-  vpsrad zmm22, zmm22, 24                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 8                                 // w_1
-  vpsrad zmm24, zmm24, 24                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r14 + 72]               // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 72]               // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 72]               // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 72]               // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 72]               // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 72]               // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r13 + 72]               // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 72]               // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
+  vpslld zmm23, zmm21, 16                                // w_0
+  vpsrad zmm23, zmm23, 24                                // w_0
+  vcvtdq2ps zmm23, zmm23                                 // w_0
+  vmovdqa64 zmm24, zmm19                                 // zero_0
+  vfmadd231ps zmm24, zmm23, zmm17                        // w_0
+  vpslld zmm23, zmm22, 16                                // w_1
+  vpsrad zmm23, zmm23, 24                                // w_1
+  vcvtdq2ps zmm23, zmm23                                 // w_1
+  vmovdqa64 zmm25, zmm20                                 // zero_1
+  vfmadd231ps zmm25, zmm23, zmm18                        // w_1
+  vpbroadcastd zmm23, dword ptr [r14 + 68]               // a_0
+  vfmadd231ps zmm1, zmm24, zmm23                         // acc
+  vfmadd231ps zmm2, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rdi + 68]               // a_1
+  vfmadd231ps zmm3, zmm24, zmm23                         // acc
+  vfmadd231ps zmm4, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r11 + 68]               // a_2
+  vfmadd231ps zmm5, zmm24, zmm23                         // acc
+  vfmadd231ps zmm6, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbx + 68]               // a_3
+  vfmadd231ps zmm7, zmm24, zmm23                         // acc
+  vfmadd231ps zmm8, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbp + 68]               // a_4
+  vfmadd231ps zmm9, zmm24, zmm23                         // acc
+  vfmadd231ps zmm10, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r12 + 68]               // a_5
+  vfmadd231ps zmm11, zmm24, zmm23                        // acc
+  vfmadd231ps zmm12, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r13 + 68]               // a_6
+  vfmadd231ps zmm13, zmm24, zmm23                        // acc
+  vfmadd231ps zmm14, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rdx + 68]               // a_7
+  vfmadd231ps zmm15, zmm24, zmm23                        // acc
+  vfmadd231ps zmm16, zmm25, zmm23                        // acc
+  vpslld zmm23, zmm21, 8                                 // w_0
+  vpsrad zmm23, zmm23, 24                                // w_0
+  vcvtdq2ps zmm23, zmm23                                 // w_0
+  vmovdqa64 zmm24, zmm19                                 // zero_0
+  vfmadd231ps zmm24, zmm23, zmm17                        // w_0
+  vpslld zmm23, zmm22, 8                                 // w_1
+  vpsrad zmm23, zmm23, 24                                // w_1
+  vcvtdq2ps zmm23, zmm23                                 // w_1
+  vmovdqa64 zmm25, zmm20                                 // zero_1
+  vfmadd231ps zmm25, zmm23, zmm18                        // w_1
+  vpbroadcastd zmm23, dword ptr [r14 + 72]               // a_0
+  vfmadd231ps zmm1, zmm24, zmm23                         // acc
+  vfmadd231ps zmm2, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rdi + 72]               // a_1
+  vfmadd231ps zmm3, zmm24, zmm23                         // acc
+  vfmadd231ps zmm4, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r11 + 72]               // a_2
+  vfmadd231ps zmm5, zmm24, zmm23                         // acc
+  vfmadd231ps zmm6, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbx + 72]               // a_3
+  vfmadd231ps zmm7, zmm24, zmm23                         // acc
+  vfmadd231ps zmm8, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbp + 72]               // a_4
+  vfmadd231ps zmm9, zmm24, zmm23                         // acc
+  vfmadd231ps zmm10, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r12 + 72]               // a_5
+  vfmadd231ps zmm11, zmm24, zmm23                        // acc
+  vfmadd231ps zmm12, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r13 + 72]               // a_6
+  vfmadd231ps zmm13, zmm24, zmm23                        // acc
+  vfmadd231ps zmm14, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rdx + 72]               // a_7
+  vfmadd231ps zmm15, zmm24, zmm23                        // acc
+  vfmadd231ps zmm16, zmm25, zmm23                        // acc
   prefetcht1 byte ptr [r8 + 640]                         // ahead
   vpsrad zmm21, zmm21, 24                                // w_0
   vcvtdq2ps zmm21, zmm21                                 // w_0
-  vsubps zmm21, zmm21, zmm19                             // w_0
-  vmulps zmm21, zmm21, zmm17                             // w_0
-  vpsrad zmm22, zmm23, 24                                // w_1
-  vcvtdq2ps zmm22, zmm22                                 // w_1
-  vsubps zmm22, zmm22, zmm20                             // w_1
-  vmulps zmm22, zmm22, zmm18                             // w_1
-  vpbroadcastd zmm23, dword ptr [r14 + 76]               // a_0
-  vfmadd231ps zmm1, zmm21, zmm23                         // acc
-  vfmadd231ps zmm2, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [rdi + 76]               // a_1
-  vfmadd231ps zmm3, zmm21, zmm23                         // acc
-  vfmadd231ps zmm4, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [r11 + 76]               // a_2
-  vfmadd231ps zmm5, zmm21, zmm23                         // acc
-  vfmadd231ps zmm6, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [rbx + 76]               // a_3
-  vfmadd231ps zmm7, zmm21, zmm23                         // acc
-  vfmadd231ps zmm8, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [rbp + 76]               // a_4
-  vfmadd231ps zmm9, zmm21, zmm23                         // acc
-  vfmadd231ps zmm10, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [r12 + 76]               // a_5
-  vfmadd231ps zmm11, zmm21, zmm23                        // acc
-  vfmadd231ps zmm12, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [r13 + 76]               // a_6
-  vfmadd231ps zmm13, zmm21, zmm23                        // acc
-  vfmadd231ps zmm14, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [rdx + 76]               // a_7
-  vfmadd231ps zmm15, zmm21, zmm23                        // acc
-  vfmadd231ps zmm16, zmm22, zmm23                        // acc
+  vmovdqa64 zmm23, zmm19                                 // zero_0
+  vfmadd231ps zmm23, zmm21, zmm17                        // w_0
+  vpsrad zmm21, zmm22, 24                                // w_1
+  vcvtdq2ps zmm21, zmm21                                 // w_1
+  vmovdqa64 zmm22, zmm20                                 // zero_1
+  vfmadd231ps zmm22, zmm21, zmm18                        // w_1
+  vpbroadcastd zmm21, dword ptr [r14 + 76]               // a_0
+  vfmadd231ps zmm1, zmm23, zmm21                         // acc
+  vfmadd231ps zmm2, zmm22, zmm21                         // acc
+  vpbroadcastd zmm21, dword ptr [rdi + 76]               // a_1
+  vfmadd231ps zmm3, zmm23, zmm21                         // acc
+  vfmadd231ps zmm4, zmm22, zmm21                         // acc
+  vpbroadcastd zmm21, dword ptr [r11 + 76]               // a_2
+  vfmadd231ps zmm5, zmm23, zmm21                         // acc
+  vfmadd231ps zmm6, zmm22, zmm21                         // acc
+  vpbroadcastd zmm21, dword ptr [rbx + 76]               // a_3
+  vfmadd231ps zmm7, zmm23, zmm21                         // acc
+  vfmadd231ps zmm8, zmm22, zmm21                         // acc
+  vpbroadcastd zmm21, dword ptr [rbp + 76]               // a_4
+  vfmadd231ps zmm9, zmm23, zmm21                         // acc
+  vfmadd231ps zmm10, zmm22, zmm21                        // acc
+  vpbroadcastd zmm21, dword ptr [r12 + 76]               // a_5
+  vfmadd231ps zmm11, zmm23, zmm21                        // acc
+  vfmadd231ps zmm12, zmm22, zmm21                        // acc
+  vpbroadcastd zmm21, dword ptr [r13 + 76]               // a_6
+  vfmadd231ps zmm13, zmm23, zmm21                        // acc
+  vfmadd231ps zmm14, zmm22, zmm21                        // acc
+  vpbroadcastd zmm21, dword ptr [rdx + 76]               // a_7
+  vfmadd231ps zmm15, zmm23, zmm21                        // acc
+  vfmadd231ps zmm16, zmm22, zmm21                        // acc
   vmovdqu64 zmm21, zmmword ptr [r15 + 640]               // w_0
   vpxord zmm21, zmm21, zmm0                              // w_0
   vpslld zmm22, zmm21, 24                                // w_0
   vpsrad zmm22, zmm22, 24                                // w_0
   vcvtdq2ps zmm22, zmm22                                 // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vmovdqu64 zmm23, zmmword ptr [r15 + 704]               // w_1
-  vpxord zmm23, zmm23, zmm0                              // w_1
-  vpslld zmm24, zmm23, 24                                // w_1
+  vmovdqa64 zmm23, zmm19                                 // zero_0
+  vfmadd231ps zmm23, zmm22, zmm17                        // w_0
+  vmovdqu64 zmm22, zmmword ptr [r15 + 704]               // w_1
+  vpxord zmm22, zmm22, zmm0                              // w_1
+  vpslld zmm24, zmm22, 24                                // w_1
   vpsrad zmm24, zmm24, 24                                // w_1
   vcvtdq2ps zmm24, zmm24                                 // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r14 + 80]               // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 80]               // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 80]               // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 80]               // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 80]               // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 80]               // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r13 + 80]               // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 80]               // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
+  vmovdqa64 zmm25, zmm20                                 // zero_1
+  vfmadd231ps zmm25, zmm24, zmm18                        // w_1
+  vpbroadcastd zmm24, dword ptr [r14 + 80]               // a_0
+  vfmadd231ps zmm1, zmm23, zmm24                         // acc
+  vfmadd231ps zmm2, zmm25, zmm24                         // acc
+  vpbroadcastd zmm24, dword ptr [rdi + 80]               // a_1
+  vfmadd231ps zmm3, zmm23, zmm24                         // acc
+  vfmadd231ps zmm4, zmm25, zmm24                         // acc
+  vpbroadcastd zmm24, dword ptr [r11 + 80]               // a_2
+  vfmadd231ps zmm5, zmm23, zmm24                         // acc
+  vfmadd231ps zmm6, zmm25, zmm24                         // acc
+  vpbroadcastd zmm24, dword ptr [rbx + 80]               // a_3
+  vfmadd231ps zmm7, zmm23, zmm24                         // acc
+  vfmadd231ps zmm8, zmm25, zmm24                         // acc
+  vpbroadcastd zmm24, dword ptr [rbp + 80]               // a_4
+  vfmadd231ps zmm9, zmm23, zmm24                         // acc
+  vfmadd231ps zmm10, zmm25, zmm24                        // acc
+  vpbroadcastd zmm24, dword ptr [r12 + 80]               // a_5
+  vfmadd231ps zmm11, zmm23, zmm24                        // acc
+  vfmadd231ps zmm12, zmm25, zmm24                        // acc
+  vpbroadcastd zmm24, dword ptr [r13 + 80]               // a_6
+  vfmadd231ps zmm13, zmm23, zmm24                        // acc
+  vfmadd231ps zmm14, zmm25, zmm24                        // acc
+  vpbroadcastd zmm24, dword ptr [rdx + 80]               // a_7
+  vfmadd231ps zmm15, zmm23, zmm24                        // acc
+  vfmadd231ps zmm16, zmm25, zmm24                        // acc
   prefetcht1 byte ptr [r8 + 704]                         // ahead
-  vpslld zmm22, zmm21, 16                                // w_0
-  vpsrad zmm22, zmm22, 24                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 16                                // w_1
-  vpsrad zmm24, zmm24, 24                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r14 + 84]               // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 84]               // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 84]               // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 84]               // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 84]               // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 84]               // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r13 + 84]               // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 84]               // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpslld zmm22, zmm21, 8                                 // w_0
-  vpsrad zmm22, zmm22, 24                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 8                                 // w_1
-  vpsrad zmm24, zmm24, 24                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r14 + 88]               // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 88]               // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 88]               // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 88]               // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 88]               // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 88]               // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r13 + 88]               // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 88]               // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
+  vpslld zmm23, zmm21, 16                                // w_0
+  vpsrad zmm23, zmm23, 24                                // w_0
+  vcvtdq2ps zmm23, zmm23                                 // w_0
+  vmovdqa64 zmm24, zmm19                                 // zero_0
+  vfmadd231ps zmm24, zmm23, zmm17                        // w_0
+  vpslld zmm23, zmm22, 16                                // w_1
+  vpsrad zmm23, zmm23, 24                                // w_1
+  vcvtdq2ps zmm23, zmm23                                 // w_1
+  vmovdqa64 zmm25, zmm20                                 // zero_1
+  vfmadd231ps zmm25, zmm23, zmm18                        // w_1
+  vpbroadcastd zmm23, dword ptr [r14 + 84]               // a_0
+  vfmadd231ps zmm1, zmm24, zmm23                         // acc
+  vfmadd231ps zmm2, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rdi + 84]               // a_1
+  vfmadd231ps zmm3, zmm24, zmm23                         // acc
+  vfmadd231ps zmm4, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r11 + 84]               // a_2
+  vfmadd231ps zmm5, zmm24, zmm23                         // acc
+  vfmadd231ps zmm6, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbx + 84]               // a_3
+  vfmadd231ps zmm7, zmm24, zmm23                         // acc
+  vfmadd231ps zmm8, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbp + 84]               // a_4
+  vfmadd231ps zmm9, zmm24, zmm23                         // acc
+  vfmadd231ps zmm10, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r12 + 84]               // a_5
+  vfmadd231ps zmm11, zmm24, zmm23                        // acc
+  vfmadd231ps zmm12, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r13 + 84]               // a_6
+  vfmadd231ps zmm13, zmm24, zmm23                        // acc
+  vfmadd231ps zmm14, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rdx + 84]               // a_7
+  vfmadd231ps zmm15, zmm24, zmm23                        // acc
+  vfmadd231ps zmm16, zmm25, zmm23                        // acc
+  vpslld zmm23, zmm21, 8                                 // w_0
+  vpsrad zmm23, zmm23, 24                                // w_0
+  vcvtdq2ps zmm23, zmm23                                 // w_0
+  vmovdqa64 zmm24, zmm19                                 // zero_0
+  vfmadd231ps zmm24, zmm23, zmm17                        // w_0
+  vpslld zmm23, zmm22, 8                                 // w_1
+  vpsrad zmm23, zmm23, 24                                // w_1
+  vcvtdq2ps zmm23, zmm23                                 // w_1
+  vmovdqa64 zmm25, zmm20                                 // zero_1
+  vfmadd231ps zmm25, zmm23, zmm18                        // w_1
+  vpbroadcastd zmm23, dword ptr [r14 + 88]               // a_0
+  vfmadd231ps zmm1, zmm24, zmm23                         // acc
+  vfmadd231ps zmm2, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rdi + 88]               // a_1
+  vfmadd231ps zmm3, zmm24, zmm23                         // acc
+  vfmadd231ps zmm4, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r11 + 88]               // a_2
+  vfmadd231ps zmm5, zmm24, zmm23                         // acc
+  vfmadd231ps zmm6, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbx + 88]               // a_3
+  vfmadd231ps zmm7, zmm24, zmm23                         // acc
+  vfmadd231ps zmm8, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbp + 88]               // a_4
+  vfmadd231ps zmm9, zmm24, zmm23                         // acc
+  vfmadd231ps zmm10, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r12 + 88]               // a_5
+  vfmadd231ps zmm11, zmm24, zmm23                        // acc
+  vfmadd231ps zmm12, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r13 + 88]               // a_6
+  vfmadd231ps zmm13, zmm24, zmm23                        // acc
+  vfmadd231ps zmm14, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rdx + 88]               // a_7
+  vfmadd231ps zmm15, zmm24, zmm23                        // acc
+  vfmadd231ps zmm16, zmm25, zmm23                        // acc
   prefetcht1 byte ptr [r8 + 768]                         // ahead
   vpsrad zmm21, zmm21, 24                                // w_0
   vcvtdq2ps zmm21, zmm21                                 // w_0
-  vsubps zmm21, zmm21, zmm19                             // w_0
-  vmulps zmm21, zmm21, zmm17                             // w_0
-  vpsrad zmm22, zmm23, 24                                // w_1
-  vcvtdq2ps zmm22, zmm22                                 // w_1
-  vsubps zmm22, zmm22, zmm20                             // w_1
-  vmulps zmm22, zmm22, zmm18                             // w_1
-  vpbroadcastd zmm23, dword ptr [r14 + 92]               // a_0
-  vfmadd231ps zmm1, zmm21, zmm23                         // acc
-  vfmadd231ps zmm2, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [rdi + 92]               // a_1
-  vfmadd231ps zmm3, zmm21, zmm23                         // acc
-  vfmadd231ps zmm4, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [r11 + 92]               // a_2
-  vfmadd231ps zmm5, zmm21, zmm23                         // acc
-  vfmadd231ps zmm6, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [rbx + 92]               // a_3
-  vfmadd231ps zmm7, zmm21, zmm23                         // acc
-  vfmadd231ps zmm8, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [rbp + 92]               // a_4
-  vfmadd231ps zmm9, zmm21, zmm23                         // acc
-  vfmadd231ps zmm10, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [r12 + 92]               // a_5
-  vfmadd231ps zmm11, zmm21, zmm23                        // acc
-  vfmadd231ps zmm12, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [r13 + 92]               // a_6
-  vfmadd231ps zmm13, zmm21, zmm23                        // acc
-  vfmadd231ps zmm14, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [rdx + 92]               // a_7
-  vfmadd231ps zmm15, zmm21, zmm23                        // acc
-  vfmadd231ps zmm16, zmm22, zmm23                        // acc
+  vmovdqa64 zmm23, zmm19                                 // zero_0
+  vfmadd231ps zmm23, zmm21, zmm17                        // w_0
+  vpsrad zmm21, zmm22, 24                                // w_1
+  vcvtdq2ps zmm21, zmm21                                 // w_1
+  vmovdqa64 zmm22, zmm20                                 // zero_1
+  vfmadd231ps zmm22, zmm21, zmm18                        // w_1
+  vpbroadcastd zmm21, dword ptr [r14 + 92]               // a_0
+  vfmadd231ps zmm1, zmm23, zmm21                         // acc
+  vfmadd231ps zmm2, zmm22, zmm21                         // acc
+  vpbroadcastd zmm21, dword ptr [rdi + 92]               // a_1
+  vfmadd231ps zmm3, zmm23, zmm21                         // acc
+  vfmadd231ps zmm4, zmm22, zmm21                         // acc
+  vpbroadcastd zmm21, dword ptr [r11 + 92]               // a_2
+  vfmadd231ps zmm5, zmm23, zmm21                         // acc
+  vfmadd231ps zmm6, zmm22, zmm21                         // acc
+  vpbroadcastd zmm21, dword ptr [rbx + 92]               // a_3
+  vfmadd231ps zmm7, zmm23, zmm21                         // acc
+  vfmadd231ps zmm8, zmm22, zmm21                         // acc
+  vpbroadcastd zmm21, dword ptr [rbp + 92]               // a_4
+  vfmadd231ps zmm9, zmm23, zmm21                         // acc
+  vfmadd231ps zmm10, zmm22, zmm21                        // acc
+  vpbroadcastd zmm21, dword ptr [r12 + 92]               // a_5
+  vfmadd231ps zmm11, zmm23, zmm21                        // acc
+  vfmadd231ps zmm12, zmm22, zmm21                        // acc
+  vpbroadcastd zmm21, dword ptr [r13 + 92]               // a_6
+  vfmadd231ps zmm13, zmm23, zmm21                        // acc
+  vfmadd231ps zmm14, zmm22, zmm21                        // acc
+  vpbroadcastd zmm21, dword ptr [rdx + 92]               // a_7
+  vfmadd231ps zmm15, zmm23, zmm21                        // acc
+  vfmadd231ps zmm16, zmm22, zmm21                        // acc
   prefetcht1 byte ptr [r8 + 832]                         // ahead
   vmovdqu64 zmm21, zmmword ptr [r15 + 768]               // w_0
   vpxord zmm21, zmm21, zmm0                              // w_0
   vpslld zmm22, zmm21, 24                                // w_0
   vpsrad zmm22, zmm22, 24                                // w_0
   vcvtdq2ps zmm22, zmm22                                 // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vmovdqu64 zmm23, zmmword ptr [r15 + 832]               // w_1
-  vpxord zmm23, zmm23, zmm0                              // w_1
-  vpslld zmm24, zmm23, 24                                // w_1
+  vmovdqa64 zmm23, zmm19                                 // zero_0
+  vfmadd231ps zmm23, zmm22, zmm17                        // w_0
+  vmovdqu64 zmm22, zmmword ptr [r15 + 832]               // w_1
+  vpxord zmm22, zmm22, zmm0                              // w_1
+  vpslld zmm24, zmm22, 24                                // w_1
   vpsrad zmm24, zmm24, 24                                // w_1
   vcvtdq2ps zmm24, zmm24                                 // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r14 + 96]               // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 96]               // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 96]               // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 96]               // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 96]               // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 96]               // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r13 + 96]               // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 96]               // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpslld zmm22, zmm21, 16                                // w_0
-  vpsrad zmm22, zmm22, 24                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 16                                // w_1
-  vpsrad zmm24, zmm24, 24                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r14 + 100]              // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 100]              // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 100]              // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 100]              // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 100]              // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 100]              // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r13 + 100]              // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 100]              // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
+  vmovdqa64 zmm25, zmm20                                 // zero_1
+  vfmadd231ps zmm25, zmm24, zmm18                        // w_1
+  vpbroadcastd zmm24, dword ptr [r14 + 96]               // a_0
+  vfmadd231ps zmm1, zmm23, zmm24                         // acc
+  vfmadd231ps zmm2, zmm25, zmm24                         // acc
+  vpbroadcastd zmm24, dword ptr [rdi + 96]               // a_1
+  vfmadd231ps zmm3, zmm23, zmm24                         // acc
+  vfmadd231ps zmm4, zmm25, zmm24                         // acc
+  vpbroadcastd zmm24, dword ptr [r11 + 96]               // a_2
+  vfmadd231ps zmm5, zmm23, zmm24                         // acc
+  vfmadd231ps zmm6, zmm25, zmm24                         // acc
+  vpbroadcastd zmm24, dword ptr [rbx + 96]               // a_3
+  vfmadd231ps zmm7, zmm23, zmm24                         // acc
+  vfmadd231ps zmm8, zmm25, zmm24                         // acc
+  vpbroadcastd zmm24, dword ptr [rbp + 96]               // a_4
+  vfmadd231ps zmm9, zmm23, zmm24                         // acc
+  vfmadd231ps zmm10, zmm25, zmm24                        // acc
+  vpbroadcastd zmm24, dword ptr [r12 + 96]               // a_5
+  vfmadd231ps zmm11, zmm23, zmm24                        // acc
+  vfmadd231ps zmm12, zmm25, zmm24                        // acc
+  vpbroadcastd zmm24, dword ptr [r13 + 96]               // a_6
+  vfmadd231ps zmm13, zmm23, zmm24                        // acc
+  vfmadd231ps zmm14, zmm25, zmm24                        // acc
+  vpbroadcastd zmm24, dword ptr [rdx + 96]               // a_7
+  vfmadd231ps zmm15, zmm23, zmm24                        // acc
+  vfmadd231ps zmm16, zmm25, zmm24                        // acc
+  vpslld zmm23, zmm21, 16                                // w_0
+  vpsrad zmm23, zmm23, 24                                // w_0
+  vcvtdq2ps zmm23, zmm23                                 // w_0
+  vmovdqa64 zmm24, zmm19                                 // zero_0
+  vfmadd231ps zmm24, zmm23, zmm17                        // w_0
+  vpslld zmm23, zmm22, 16                                // w_1
+  vpsrad zmm23, zmm23, 24                                // w_1
+  vcvtdq2ps zmm23, zmm23                                 // w_1
+  vmovdqa64 zmm25, zmm20                                 // zero_1
+  vfmadd231ps zmm25, zmm23, zmm18                        // w_1
+  vpbroadcastd zmm23, dword ptr [r14 + 100]              // a_0
+  vfmadd231ps zmm1, zmm24, zmm23                         // acc
+  vfmadd231ps zmm2, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rdi + 100]              // a_1
+  vfmadd231ps zmm3, zmm24, zmm23                         // acc
+  vfmadd231ps zmm4, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r11 + 100]              // a_2
+  vfmadd231ps zmm5, zmm24, zmm23                         // acc
+  vfmadd231ps zmm6, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbx + 100]              // a_3
+  vfmadd231ps zmm7, zmm24, zmm23                         // acc
+  vfmadd231ps zmm8, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbp + 100]              // a_4
+  vfmadd231ps zmm9, zmm24, zmm23                         // acc
+  vfmadd231ps zmm10, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r12 + 100]              // a_5
+  vfmadd231ps zmm11, zmm24, zmm23                        // acc
+  vfmadd231ps zmm12, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r13 + 100]              // a_6
+  vfmadd231ps zmm13, zmm24, zmm23                        // acc
+  vfmadd231ps zmm14, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rdx + 100]              // a_7
+  vfmadd231ps zmm15, zmm24, zmm23                        // acc
+  vfmadd231ps zmm16, zmm25, zmm23                        // acc
   prefetcht1 byte ptr [r8 + 896]                         // ahead
-  vpslld zmm22, zmm21, 8                                 // w_0
-  vpsrad zmm22, zmm22, 24                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 8                                 // w_1
-  vpsrad zmm24, zmm24, 24                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r14 + 104]              // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 104]              // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 104]              // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 104]              // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 104]              // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 104]              // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r13 + 104]              // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 104]              // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
+  vpslld zmm23, zmm21, 8                                 // w_0
+  vpsrad zmm23, zmm23, 24                                // w_0
+  vcvtdq2ps zmm23, zmm23                                 // w_0
+  vmovdqa64 zmm24, zmm19                                 // zero_0
+  vfmadd231ps zmm24, zmm23, zmm17                        // w_0
+  vpslld zmm23, zmm22, 8                                 // w_1
+  vpsrad zmm23, zmm23, 24                                // w_1
+  vcvtdq2ps zmm23, zmm23                                 // w_1
+  vmovdqa64 zmm25, zmm20                                 // zero_1
+  vfmadd231ps zmm25, zmm23, zmm18                        // w_1
+  vpbroadcastd zmm23, dword ptr [r14 + 104]              // a_0
+  vfmadd231ps zmm1, zmm24, zmm23                         // acc
+  vfmadd231ps zmm2, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rdi + 104]              // a_1
+  vfmadd231ps zmm3, zmm24, zmm23                         // acc
+  vfmadd231ps zmm4, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r11 + 104]              // a_2
+  vfmadd231ps zmm5, zmm24, zmm23                         // acc
+  vfmadd231ps zmm6, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbx + 104]              // a_3
+  vfmadd231ps zmm7, zmm24, zmm23                         // acc
+  vfmadd231ps zmm8, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbp + 104]              // a_4
+  vfmadd231ps zmm9, zmm24, zmm23                         // acc
+  vfmadd231ps zmm10, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r12 + 104]              // a_5
+  vfmadd231ps zmm11, zmm24, zmm23                        // acc
+  vfmadd231ps zmm12, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r13 + 104]              // a_6
+  vfmadd231ps zmm13, zmm24, zmm23                        // acc
+  vfmadd231ps zmm14, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rdx + 104]              // a_7
+  vfmadd231ps zmm15, zmm24, zmm23                        // acc
+  vfmadd231ps zmm16, zmm25, zmm23                        // acc
   vpsrad zmm21, zmm21, 24                                // w_0
   vcvtdq2ps zmm21, zmm21                                 // w_0
-  vsubps zmm21, zmm21, zmm19                             // w_0
-  vmulps zmm21, zmm21, zmm17                             // w_0
-  vpsrad zmm22, zmm23, 24                                // w_1
-  vcvtdq2ps zmm22, zmm22                                 // w_1
-  vsubps zmm22, zmm22, zmm20                             // w_1
-  vmulps zmm22, zmm22, zmm18                             // w_1
-  vpbroadcastd zmm23, dword ptr [r14 + 108]              // a_0
-  vfmadd231ps zmm1, zmm21, zmm23                         // acc
-  vfmadd231ps zmm2, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [rdi + 108]              // a_1
-  vfmadd231ps zmm3, zmm21, zmm23                         // acc
-  vfmadd231ps zmm4, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [r11 + 108]              // a_2
-  vfmadd231ps zmm5, zmm21, zmm23                         // acc
-  vfmadd231ps zmm6, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [rbx + 108]              // a_3
-  vfmadd231ps zmm7, zmm21, zmm23                         // acc
-  vfmadd231ps zmm8, zmm22, zmm23                         // acc
-  vpbroadcastd zmm23, dword ptr [rbp + 108]              // a_4
-  vfmadd231ps zmm9, zmm21, zmm23                         // acc
-  vfmadd231ps zmm10, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [r12 + 108]              // a_5
-  vfmadd231ps zmm11, zmm21, zmm23                        // acc
-  vfmadd231ps zmm12, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [r13 + 108]              // a_6
-  vfmadd231ps zmm13, zmm21, zmm23                        // acc
-  vfmadd231ps zmm14, zmm22, zmm23                        // acc
-  vpbroadcastd zmm23, dword ptr [rdx + 108]              // a_7
-  vfmadd231ps zmm15, zmm21, zmm23                        // acc
-  vfmadd231ps zmm16, zmm22, zmm23                        // acc
+  vmovdqa64 zmm23, zmm19                                 // zero_0
+  vfmadd231ps zmm23, zmm21, zmm17                        // w_0
+  vpsrad zmm21, zmm22, 24                                // w_1
+  vcvtdq2ps zmm21, zmm21                                 // w_1
+  vmovdqa64 zmm22, zmm20                                 // zero_1
+  vfmadd231ps zmm22, zmm21, zmm18                        // w_1
+  vpbroadcastd zmm21, dword ptr [r14 + 108]              // a_0
+  vfmadd231ps zmm1, zmm23, zmm21                         // acc
+  vfmadd231ps zmm2, zmm22, zmm21                         // acc
+  vpbroadcastd zmm21, dword ptr [rdi + 108]              // a_1
+  vfmadd231ps zmm3, zmm23, zmm21                         // acc
+  vfmadd231ps zmm4, zmm22, zmm21                         // acc
+  vpbroadcastd zmm21, dword ptr [r11 + 108]              // a_2
+  vfmadd231ps zmm5, zmm23, zmm21                         // acc
+  vfmadd231ps zmm6, zmm22, zmm21                         // acc
+  vpbroadcastd zmm21, dword ptr [rbx + 108]              // a_3
+  vfmadd231ps zmm7, zmm23, zmm21                         // acc
+  vfmadd231ps zmm8, zmm22, zmm21                         // acc
+  vpbroadcastd zmm21, dword ptr [rbp + 108]              // a_4
+  vfmadd231ps zmm9, zmm23, zmm21                         // acc
+  vfmadd231ps zmm10, zmm22, zmm21                        // acc
+  vpbroadcastd zmm21, dword ptr [r12 + 108]              // a_5
+  vfmadd231ps zmm11, zmm23, zmm21                        // acc
+  vfmadd231ps zmm12, zmm22, zmm21                        // acc
+  vpbroadcastd zmm21, dword ptr [r13 + 108]              // a_6
+  vfmadd231ps zmm13, zmm23, zmm21                        // acc
+  vfmadd231ps zmm14, zmm22, zmm21                        // acc
+  vpbroadcastd zmm21, dword ptr [rdx + 108]              // a_7
+  vfmadd231ps zmm15, zmm23, zmm21                        // acc
+  vfmadd231ps zmm16, zmm22, zmm21                        // acc
   prefetcht1 byte ptr [r8 + 960]                         // ahead
   vmovdqu64 zmm21, zmmword ptr [r15 + 896]               // w_0
   vpxord zmm21, zmm21, zmm0                              // w_0
   vpslld zmm22, zmm21, 24                                // w_0
   vpsrad zmm22, zmm22, 24                                // w_0
   vcvtdq2ps zmm22, zmm22                                 // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vmovdqu64 zmm23, zmmword ptr [r15 + 960]               // w_1
-  vpxord zmm23, zmm23, zmm0                              // w_1
-  vpslld zmm24, zmm23, 24                                // w_1
+  vmovdqa64 zmm23, zmm19                                 // zero_0
+  vfmadd231ps zmm23, zmm22, zmm17                        // w_0
+  vmovdqu64 zmm22, zmmword ptr [r15 + 960]               // w_1
+  vpxord zmm22, zmm22, zmm0                              // w_1
+  vpslld zmm24, zmm22, 24                                // w_1
   vpsrad zmm24, zmm24, 24                                // w_1
   vcvtdq2ps zmm24, zmm24                                 // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r14 + 112]              // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 112]              // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 112]              // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 112]              // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 112]              // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 112]              // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r13 + 112]              // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 112]              // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
-  vpslld zmm22, zmm21, 16                                // w_0
-  vpsrad zmm22, zmm22, 24                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 16                                // w_1
-  vpsrad zmm24, zmm24, 24                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r14 + 116]              // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 116]              // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 116]              // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 116]              // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 116]              // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 116]              // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r13 + 116]              // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 116]              // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
+  vmovdqa64 zmm25, zmm20                                 // zero_1
+  vfmadd231ps zmm25, zmm24, zmm18                        // w_1
+  vpbroadcastd zmm24, dword ptr [r14 + 112]              // a_0
+  vfmadd231ps zmm1, zmm23, zmm24                         // acc
+  vfmadd231ps zmm2, zmm25, zmm24                         // acc
+  vpbroadcastd zmm24, dword ptr [rdi + 112]              // a_1
+  vfmadd231ps zmm3, zmm23, zmm24                         // acc
+  vfmadd231ps zmm4, zmm25, zmm24                         // acc
+  vpbroadcastd zmm24, dword ptr [r11 + 112]              // a_2
+  vfmadd231ps zmm5, zmm23, zmm24                         // acc
+  vfmadd231ps zmm6, zmm25, zmm24                         // acc
+  vpbroadcastd zmm24, dword ptr [rbx + 112]              // a_3
+  vfmadd231ps zmm7, zmm23, zmm24                         // acc
+  vfmadd231ps zmm8, zmm25, zmm24                         // acc
+  vpbroadcastd zmm24, dword ptr [rbp + 112]              // a_4
+  vfmadd231ps zmm9, zmm23, zmm24                         // acc
+  vfmadd231ps zmm10, zmm25, zmm24                        // acc
+  vpbroadcastd zmm24, dword ptr [r12 + 112]              // a_5
+  vfmadd231ps zmm11, zmm23, zmm24                        // acc
+  vfmadd231ps zmm12, zmm25, zmm24                        // acc
+  vpbroadcastd zmm24, dword ptr [r13 + 112]              // a_6
+  vfmadd231ps zmm13, zmm23, zmm24                        // acc
+  vfmadd231ps zmm14, zmm25, zmm24                        // acc
+  vpbroadcastd zmm24, dword ptr [rdx + 112]              // a_7
+  vfmadd231ps zmm15, zmm23, zmm24                        // acc
+  vfmadd231ps zmm16, zmm25, zmm24                        // acc
+  vpslld zmm23, zmm21, 16                                // w_0
+  vpsrad zmm23, zmm23, 24                                // w_0
+  vcvtdq2ps zmm23, zmm23                                 // w_0
+  vmovdqa64 zmm24, zmm19                                 // zero_0
+  vfmadd231ps zmm24, zmm23, zmm17                        // w_0
+  vpslld zmm23, zmm22, 16                                // w_1
+  vpsrad zmm23, zmm23, 24                                // w_1
+  vcvtdq2ps zmm23, zmm23                                 // w_1
+  vmovdqa64 zmm25, zmm20                                 // zero_1
+  vfmadd231ps zmm25, zmm23, zmm18                        // w_1
+  vpbroadcastd zmm23, dword ptr [r14 + 116]              // a_0
+  vfmadd231ps zmm1, zmm24, zmm23                         // acc
+  vfmadd231ps zmm2, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rdi + 116]              // a_1
+  vfmadd231ps zmm3, zmm24, zmm23                         // acc
+  vfmadd231ps zmm4, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r11 + 116]              // a_2
+  vfmadd231ps zmm5, zmm24, zmm23                         // acc
+  vfmadd231ps zmm6, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbx + 116]              // a_3
+  vfmadd231ps zmm7, zmm24, zmm23                         // acc
+  vfmadd231ps zmm8, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbp + 116]              // a_4
+  vfmadd231ps zmm9, zmm24, zmm23                         // acc
+  vfmadd231ps zmm10, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r12 + 116]              // a_5
+  vfmadd231ps zmm11, zmm24, zmm23                        // acc
+  vfmadd231ps zmm12, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r13 + 116]              // a_6
+  vfmadd231ps zmm13, zmm24, zmm23                        // acc
+  vfmadd231ps zmm14, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rdx + 116]              // a_7
+  vfmadd231ps zmm15, zmm24, zmm23                        // acc
+  vfmadd231ps zmm16, zmm25, zmm23                        // acc
   prefetcht1 byte ptr [r8 + 1024]                        // ahead
-  vpslld zmm22, zmm21, 8                                 // w_0
-  vpsrad zmm22, zmm22, 24                                // w_0
-  vcvtdq2ps zmm22, zmm22                                 // w_0
-  vsubps zmm22, zmm22, zmm19                             // w_0
-  vmulps zmm22, zmm22, zmm17                             // w_0
-  vpslld zmm24, zmm23, 8                                 // w_1
-  vpsrad zmm24, zmm24, 24                                // w_1
-  vcvtdq2ps zmm24, zmm24                                 // w_1
-  vsubps zmm24, zmm24, zmm20                             // w_1
-  vmulps zmm24, zmm24, zmm18                             // w_1
-  vpbroadcastd zmm25, dword ptr [r14 + 120]              // a_0
-  vfmadd231ps zmm1, zmm22, zmm25                         // acc
-  vfmadd231ps zmm2, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rdi + 120]              // a_1
-  vfmadd231ps zmm3, zmm22, zmm25                         // acc
-  vfmadd231ps zmm4, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [r11 + 120]              // a_2
-  vfmadd231ps zmm5, zmm22, zmm25                         // acc
-  vfmadd231ps zmm6, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbx + 120]              // a_3
-  vfmadd231ps zmm7, zmm22, zmm25                         // acc
-  vfmadd231ps zmm8, zmm24, zmm25                         // acc
-  vpbroadcastd zmm25, dword ptr [rbp + 120]              // a_4
-  vfmadd231ps zmm9, zmm22, zmm25                         // acc
-  vfmadd231ps zmm10, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r12 + 120]              // a_5
-  vfmadd231ps zmm11, zmm22, zmm25                        // acc
-  vfmadd231ps zmm12, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [r13 + 120]              // a_6
-  vfmadd231ps zmm13, zmm22, zmm25                        // acc
-  vfmadd231ps zmm14, zmm24, zmm25                        // acc
-  vpbroadcastd zmm25, dword ptr [rdx + 120]              // a_7
-  vfmadd231ps zmm15, zmm22, zmm25                        // acc
-  vfmadd231ps zmm16, zmm24, zmm25                        // acc
+  vpslld zmm23, zmm21, 8                                 // w_0
+  vpsrad zmm23, zmm23, 24                                // w_0
+  vcvtdq2ps zmm23, zmm23                                 // w_0
+  vmovdqa64 zmm24, zmm19                                 // zero_0
+  vfmadd231ps zmm24, zmm23, zmm17                        // w_0
+  vpslld zmm23, zmm22, 8                                 // w_1
+  vpsrad zmm23, zmm23, 24                                // w_1
+  vcvtdq2ps zmm23, zmm23                                 // w_1
+  vmovdqa64 zmm25, zmm20                                 // zero_1
+  vfmadd231ps zmm25, zmm23, zmm18                        // w_1
+  vpbroadcastd zmm23, dword ptr [r14 + 120]              // a_0
+  vfmadd231ps zmm1, zmm24, zmm23                         // acc
+  vfmadd231ps zmm2, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rdi + 120]              // a_1
+  vfmadd231ps zmm3, zmm24, zmm23                         // acc
+  vfmadd231ps zmm4, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [r11 + 120]              // a_2
+  vfmadd231ps zmm5, zmm24, zmm23                         // acc
+  vfmadd231ps zmm6, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbx + 120]              // a_3
+  vfmadd231ps zmm7, zmm24, zmm23                         // acc
+  vfmadd231ps zmm8, zmm25, zmm23                         // acc
+  vpbroadcastd zmm23, dword ptr [rbp + 120]              // a_4
+  vfmadd231ps zmm9, zmm24, zmm23                         // acc
+  vfmadd231ps zmm10, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r12 + 120]              // a_5
+  vfmadd231ps zmm11, zmm24, zmm23                        // acc
+  vfmadd231ps zmm12, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [r13 + 120]              // a_6
+  vfmadd231ps zmm13, zmm24, zmm23                        // acc
+  vfmadd231ps zmm14, zmm25, zmm23                        // acc
+  vpbroadcastd zmm23, dword ptr [rdx + 120]              // a_7
+  vfmadd231ps zmm15, zmm24, zmm23                        // acc
+  vfmadd231ps zmm16, zmm25, zmm23                        // acc
   prefetcht1 byte ptr [r8 + 1088]                        // ahead
   vpsrad zmm21, zmm21, 24                                // w_0
   vcvtdq2ps zmm21, zmm21                                 // w_0
-  vsubps zmm19, zmm21, zmm19                             // w_0
-  vmulps zmm17, zmm19, zmm17                             // w_0
-  vpsrad zmm19, zmm23, 24                                // w_1
-  vcvtdq2ps zmm19, zmm19                                 // w_1
-  vsubps zmm19, zmm19, zmm20                             // w_1
-  vmulps zmm18, zmm19, zmm18                             // w_1
-  vpbroadcastd zmm19, dword ptr [r14 + 124]              // a_0
-  vfmadd231ps zmm1, zmm17, zmm19                         // acc
-  vfmadd231ps zmm2, zmm18, zmm19                         // acc
-  vpbroadcastd zmm19, dword ptr [rdi + 124]              // a_1
-  vfmadd231ps zmm3, zmm17, zmm19                         // acc
-  vfmadd231ps zmm4, zmm18, zmm19                         // acc
-  vpbroadcastd zmm19, dword ptr [r11 + 124]              // a_2
-  vfmadd231ps zmm5, zmm17, zmm19                         // acc
-  vfmadd231ps zmm6, zmm18, zmm19                         // acc
-  vpbroadcastd zmm19, dword ptr [rbx + 124]              // a_3
-  vfmadd231ps zmm7, zmm17, zmm19                         // acc
-  vfmadd231ps zmm8, zmm18, zmm19                         // acc
-  vpbroadcastd zmm19, dword ptr [rbp + 124]              // a_4
-  vfmadd231ps zmm9, zmm17, zmm19                         // acc
-  vfmadd231ps zmm10, zmm18, zmm19                        // acc
-  vpbroadcastd zmm19, dword ptr [r12 + 124]              // a_5
-  vfmadd231ps zmm11, zmm17, zmm19                        // acc
-  vfmadd231ps zmm12, zmm18, zmm19                        // acc
-  vpbroadcastd zmm19, dword ptr [r13 + 124]              // a_6
-  vfmadd231ps zmm13, zmm17, zmm19                        // acc
-  vfmadd231ps zmm14, zmm18, zmm19                        // acc
-  vpbroadcastd zmm19, dword ptr [rdx + 124]              // a_7
-  vfmadd231ps zmm15, zmm17, zmm19                        // acc
-  vfmadd231ps zmm16, zmm18, zmm19                        // acc
+  vfmadd231ps zmm19, zmm21, zmm17                        // w_0
+  vpsrad zmm17, zmm22, 24                                // w_1
+  vcvtdq2ps zmm17, zmm17                                 // w_1
+  vfmadd231ps zmm20, zmm17, zmm18                        // w_1
+  vpbroadcastd zmm17, dword ptr [r14 + 124]              // a_0
+  vfmadd231ps zmm1, zmm19, zmm17                         // acc
+  vfmadd231ps zmm2, zmm20, zmm17                         // acc
+  vpbroadcastd zmm17, dword ptr [rdi + 124]              // a_1
+  vfmadd231ps zmm3, zmm19, zmm17                         // acc
+  vfmadd231ps zmm4, zmm20, zmm17                         // acc
+  vpbroadcastd zmm17, dword ptr [r11 + 124]              // a_2
+  vfmadd231ps zmm5, zmm19, zmm17                         // acc
+  vfmadd231ps zmm6, zmm20, zmm17                         // acc
+  vpbroadcastd zmm17, dword ptr [rbx + 124]              // a_3
+  vfmadd231ps zmm7, zmm19, zmm17                         // acc
+  vfmadd231ps zmm8, zmm20, zmm17                         // acc
+  vpbroadcastd zmm17, dword ptr [rbp + 124]              // a_4
+  vfmadd231ps zmm9, zmm19, zmm17                         // acc
+  vfmadd231ps zmm10, zmm20, zmm17                        // acc
+  vpbroadcastd zmm17, dword ptr [r12 + 124]              // a_5
+  vfmadd231ps zmm11, zmm19, zmm17                        // acc
+  vfmadd231ps zmm12, zmm20, zmm17                        // acc
+  vpbroadcastd zmm17, dword ptr [r13 + 124]              // a_6
+  vfmadd231ps zmm13, zmm19, zmm17                        // acc
+  vfmadd231ps zmm14, zmm20, zmm17                        // acc
+  vpbroadcastd zmm17, dword ptr [rdx + 124]              // a_7
+  vfmadd231ps zmm15, zmm19, zmm17                        // acc
+  vfmadd231ps zmm16, zmm20, zmm17                        // acc
   lea r14, [r14 + 128]
   lea rdi, [rdi + 128]
   lea r11, [r11 + 128]

@@ -37,8 +37,26 @@ void Weights::prepare_table(const Tile1& t) {
 
 void Weights::begin_block(const Tile1& t, const std::vector<Value>& rhs) {
   scales_ = block_columns(t, rhs, FieldKind::scales);
-  const bool has_zeros = field_index(rhs_, FieldKind::zero_points) >= 0;
-  if (has_zeros) zeros_ = block_columns(t, rhs, FieldKind::zero_points);
+  if (field_index(rhs_, FieldKind::zero_points) < 0) return;
+  zeros_ = block_columns(t, rhs, FieldKind::zero_points);
+  if (!adds_zeros(t)) return;
+  const Value zero = t.b.op(OpCode::zero, {}, {}, "none", Role::operand);
+  for (size_t j = 0; j < zeros_.size(); ++j) {
+    const std::string name = fmt::format("zero_{}", j);
+    const Value negated = t.b.op(OpCode::fsub, {zero, zeros_[j]}, {}, name, Role::operand);
+    zeros_[j] = t.b.op(OpCode::fmul, {negated, scales_[j]}, {}, name, Role::operand);
+  }
+}
+
+/// Products of a zero point and a scale of 16 bits are exact, so that
+///   (code - zero point) * scale = fma(code, scale, -zero point * scale)
+/// bit for bit, if the difference is a float. A fused operation overwrites a copy of its addend,
+/// for which rows that are held in lanes leave no register.
+bool Weights::adds_zeros(const Tile1& t) const {
+  const auto halves = [&](FieldKind kind) { return bits(field_of(rhs_, kind).type) == 16; };
+  const Isa& isa = t.b.isa();
+  return isa.can_print_assembly && !isa.has(OpCode::fma_lane) && halves(FieldKind::scales) &&
+         halves(FieldKind::zero_points);
 }
 
 int64_t Weights::k_of(int64_t i) const {
@@ -93,6 +111,9 @@ Value Weights::real(const Tile1& t, Value codes, int64_t bit, const std::string&
 Value Weights::scaled(const Tile1& t, Value code, int64_t j, const std::string& name) const {
   if (scales_.empty()) return code;
   const auto column = static_cast<size_t>(j);
+  if (!zeros_.empty() && adds_zeros(t)) {
+    return t.b.op(OpCode::fma, {code, scales_[column], zeros_[column]}, {}, name, Role::operand);
+  }
   if (!zeros_.empty()) {
     code = t.b.op(OpCode::fsub, {code, zeros_[column]}, {}, name, Role::operand);
   }

@@ -43,6 +43,7 @@ class Weights {
  private:
   void prepare_table(const Tile1& t);
   Value real(const Tile1& t, Value codes, int64_t bit, const std::string& name) const;
+  [[nodiscard]] bool adds_zeros(const Tile1& t) const;
   [[nodiscard]] Value scaled(const Tile1& t, Value code, int64_t j, const std::string& name) const;
 
   const Layout& rhs_;
@@ -51,7 +52,8 @@ class Weights {
   Value table_ = no_value;  ///< what each code is worth; none: no instruction looks that up
   /// Codes, by cursor, vector behind it and group of kr.
   std::map<std::tuple<Value, int64_t, int64_t>, Value> loaded_;
-  std::vector<Value> scales_, zeros_;  ///< of the block's columns
+  std::vector<Value> scales_;  ///< of the block's columns
+  std::vector<Value> zeros_;   ///< likewise; times -scale where adds_zeros()
 };
 
 }  // namespace tw

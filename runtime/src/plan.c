@@ -238,8 +238,8 @@ static size_t choose_n_block(const tw_plan* plan, size_t unit) {
   }
   const size_t units = tw_divide_up(plan->n, unit);
   size_t fair = units / (TW_SLICES_PER_THREAD * plan->threads);
-  const size_t near = plan->near_columns / unit;
-  if (plan->device.cluster_count > 1 && near < fair) fair = near;
+  const size_t few = plan->near_columns / unit;
+  if (plan->device.cluster_count > 1 && few < fair) fair = few;
   const size_t least = tw_divide_up(GATHER_COLUMNS, unit);
   if (plan->taps != 0 && plan->lhs_unpacked && fair < least) fair = least;
   const size_t blocks = tw_divide_up(units, fair > 0 ? fair : 1);
@@ -278,8 +278,8 @@ static bool use_layout(tw_plan* plan, const tw_layout* layout, const tw_matmul* 
   add_choices(plan, matmul);
   if (plan->split.count == 0 || !add_named_choices(plan, matmul)) return false;
   choose_columns(plan);
-  const size_t near = plan->near_columns < plan->n_block ? plan->near_columns : plan->n_block;
-  const size_t blocks = tw_divide_up(plan->n, near);
+  const size_t turn = plan->near_columns < plan->n_block ? plan->near_columns : plan->n_block;
+  const size_t blocks = tw_divide_up(plan->n, turn);
   tw_split_build(&plan->split, (double)(blocks * CALL_CYCLES), stream_cycles(plan));
   tw_choose_decoding(plan, matmul, panel_cycles(plan));
   tw_plan_use_settings(plan, matmul);
