@@ -107,15 +107,17 @@ TEST(Run, SlicesCoverTheOutputExactlyWithAnyBlocks) {
 // The columns of a turn stay in the L2 cache while each segment's kernel reads their weights.
 TEST(Run, SegmentsTakeTurns) {
   tw_device device = zen4();
-  device.l2_bytes = 1;  // one panel a turn
-  expect_right(device, TestPlan::basic(100, 2045), Problem(13, 100, 2045));
-  ASSERT_EQ(calls().size(), 12U);
+  device.l2_bytes = 1;  // one panel of 32 columns a turn
+  tw_matmul matmul = TestPlan::basic(500, 1000);
+  matmul.threads = 1;
+  expect_right(device, matmul, Problem(13, 500, 1000));
+  ASSERT_EQ(calls().size(), 16U * 3);
   const size_t rows[] = {8, 4, 1};
   for (size_t i = 0; i < calls().size(); ++i) {
     EXPECT_EQ(calls()[i].m, rows[i % 3]) << i;
     EXPECT_LE(calls()[i].n, 32U) << i;
   }
-  expect_right(device, TestPlan::basic(100, 2045), Problem(16, 100, 2045));
+  expect_right(device, matmul, Problem(16, 500, 1000));
   EXPECT_EQ(calls().size(), 4U) << "as many as slices: one kernel needs no turns";
 }
 
