@@ -335,8 +335,10 @@ typedef struct tw_part {
   size_t row_begin, row_end, column_begin, column_end;
 } tw_part;
 tw_part tw_slice_part(const tw_plan* plan, const tw_rows* rows, size_t slice);
-/* Distance for tw_args.rhs_prefetch. */
+/* Distance for tw_args.rhs_prefetch of the first segment ... */
 size_t tw_rhs_prefetch(const tw_plan* plan, const tw_rows* rows);
+/* ... and of one that may take turns with it. */
+size_t tw_segment_prefetch(const tw_plan* plan, const tw_rows* rows, size_t segment);
 
 size_t tw_slices_of(const tw_plan* plan, const tw_rows* rows);
 /* Of a slice: a multiple of that unit. */

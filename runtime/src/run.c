@@ -279,7 +279,6 @@ static void run_segment(const tw_plan* plan, const tw_run_args* run, const tw_co
  * and floats' parts of k follow each other as panels hold them, which is what prefetching takes. */
 static void run_rows(const tw_plan* plan, const tw_rows* rows, const tw_run_args* args,
                      const tw_corner* corner, const tw_part* part) {
-  const size_t prefetch = tw_rhs_prefetch(plan, rows);
   const bool by_parts = rows->count > 0 && tw_part_rows(plan, &rows->segments[0]) == 0 &&
                         tw_k_block(plan, &rows->segments[0], args->k) < args->k;
   const size_t most = rows->count > 1 || by_parts ? plan->near_columns : plan->n;
@@ -288,6 +287,7 @@ static void run_rows(const tw_plan* plan, const tw_rows* rows, const tw_run_args
     const bool rest = part->column_end - block.column_begin <= most;
     block.column_end = rest ? part->column_end : block.column_begin + most;
     for (size_t i = 0; i < rows->count; ++i) {
+      const size_t prefetch = tw_segment_prefetch(plan, rows, i);
       run_segment(plan, args, corner, &rows->segments[i], &block, prefetch);
     }
   }

@@ -6,6 +6,7 @@
 enum {
   ALIGNMENT = 64,
   SINGLE_PASS_PREFETCH = 16384,
+  L2_PREFETCH = 2048,     /* of what a kernel before left there */
   STREAM_SLICE = 1 << 20, /* bytes: the hardware prefetches beyond the end of a shorter run, too */
   CACHE_BYTES = 32        /* a cycle, from caches behind L2 where the next lines are foreseen */
 };
@@ -243,6 +244,13 @@ size_t tw_rhs_prefetch(const tw_plan* plan, const tw_rows* rows) {
   if (k_block < plan->k)
     return plan->rhs_stride / tw_divide_up(plan->k, k_block); /* the next one */
   return plan->rhs_stride <= l2 / 8 * 5 ? plan->rhs_stride : l2 / 8;
+}
+
+size_t tw_segment_prefetch(const tw_plan* plan, const tw_rows* rows, size_t segment) {
+  const size_t first = tw_rhs_prefetch(plan, rows);
+  const bool into_l1 = !rows->segments[segment].kernel->prefetches_panels;
+  const bool chosen = first == 0 || rows->tuning.rhs_prefetch != 0;
+  return segment > 0 && into_l1 && !chosen ? L2_PREFETCH : first;
 }
 
 tw_status tw_plan_tuning(const tw_plan* plan, size_t m, tw_tuning* tuning) {

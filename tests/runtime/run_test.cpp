@@ -115,6 +115,7 @@ TEST(Run, SegmentsTakeTurns) {
   const size_t rows[] = {8, 4, 1};
   for (size_t i = 0; i < calls().size(); ++i) {
     EXPECT_EQ(calls()[i].m, rows[i % 3]) << i;
+    EXPECT_EQ(calls()[i].rhs_prefetch, i % 3 == 0 ? 16384U : 2048U) << "the others', from L2";
     EXPECT_LE(calls()[i].n, 32U) << i;
   }
   expect_right(device, matmul, Problem(16, 500, 1000));
