@@ -41,13 +41,9 @@ void add_options(CLI::App& app, Options& o) {
       ->default_val(TILEWRIGHT_SOURCE_DIR "/specs/workloads/gemma2b.yaml");
   app.add_option("--family", o.family, "kernels for all of the workload's layers")
       ->default_val(o.family);
-  auto* threads = app.add_option("--threads", o.threads,
-                                 "that share a layer, each on a core of its own (default: 1)")
-                      ->check(CLI::PositiveNumber);
   auto* one = app.add_option("--kernel", o.kernel.kernel, "only this registry row, by name");
   auto* all = app.add_flag("--all-kernels", o.all_kernels, "every registry row of this CPU");
   one->excludes(all);
-  threads->excludes(one)->excludes(all);
   app.add_option("--isa", o.kernel.isa, "with --all-kernels: only rows of this ISA");
   app.add_option("--m", o.kernel.m, "with kernels: rows (default: the tile's; 128 when hot)");
   app.add_option("--n", o.kernel.n, "with kernels: columns")->default_val(o.kernel.n);
@@ -64,6 +60,13 @@ void add_options(CLI::App& app, Options& o) {
          "--records", o.records,
          "instead: the whole workload as chosen by the cost model and by each of these files")
       ->type_name("FILE");
+  auto* threads = app.add_option("--threads", o.threads,
+                                 "that share a layer, each on a core of its own (default: 1)")
+                      ->check(CLI::PositiveNumber);
+  for (const char* alone : {"--kernel", "--all-kernels", "--packers", "--convolutions",
+                            "--depthwise", "--attention", "--appends", "--gated", "--records"}) {
+    threads->excludes(app.get_option(alone));
+  }
   app.add_flag("--quick", o.quick, "fewer and shorter rounds");
   app.add_option("--filter", o.filter, "only benchmarks whose name matches (regular expression)");
   app.add_option("--json", o.json, "also write Google Benchmark's JSON to this file");

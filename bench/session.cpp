@@ -23,6 +23,10 @@ void start_session(Session& session, bool quick) {
   fmt::print("{}: {}; streamed weights rotate through {} MiB or more\nkernels built as {} by {}\n",
              session.device.name, conditions.text, session.rotate_bytes >> 20,
              TILEWRIGHT_BUILD_TYPE, TILEWRIGHT_COMPILER);
+  if (session.team != nullptr) {
+    fmt::print("layers are shared by {} threads, whose limits stand beside them\n",
+               session.team->threads());
+  }
   if (std::string_view(TILEWRIGHT_BUILD_TYPE) != "Release") {
     fmt::print("NOT a Release build: the figures say nothing about C kernels.\n");
   }

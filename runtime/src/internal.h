@@ -335,6 +335,8 @@ typedef struct tw_part {
   size_t row_begin, row_end, column_begin, column_end;
 } tw_part;
 tw_part tw_slice_part(const tw_plan* plan, const tw_rows* rows, size_t slice);
+/* Sets n_block and near_columns, given the layout and its kernels. */
+void tw_choose_columns(tw_plan* plan);
 /* Distance for tw_args.rhs_prefetch of the first segment ... */
 size_t tw_rhs_prefetch(const tw_plan* plan, const tw_rows* rows);
 /* ... and of one that may take turns with it. */

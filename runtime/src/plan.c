@@ -11,8 +11,7 @@
 #include "internal.h"
 
 enum {
-  CALL_CYCLES = 100,   /* to enter a kernel and set up its pointers */
-  GATHER_COLUMNS = 256 /* of a slice that gathers its rows, so that they are worth it */
+  CALL_CYCLES = 100 /* to enter a kernel and set up its pointers */
 };
 
 static const double CLEARLY_BETTER = 0.99;
@@ -210,48 +209,6 @@ static bool add_named_choices(tw_plan* plan, const tw_matmul* matmul) {
   return true;
 }
 
-/* Whole panels and tiles of all kernels. */
-static size_t column_unit(const tw_plan* plan) {
-  size_t unit = plan->rhs_panel;
-  for (size_t i = 0; i < plan->split.count; ++i) {
-    const size_t tile_n = plan->split.choices[i].tile_n;
-    if (tile_n > 1) unit = tw_common_multiple(unit, tile_n);
-  }
-  return unit;
-}
-
-/* Whole units, a quarter of the L2 cache at most (the packed LHS has half of it). */
-static size_t choose_near_columns(const tw_plan* plan, size_t unit) {
-  const size_t fit = tw_l2_bytes(plan) / 4 / plan->rhs_stride * plan->rhs_panel / unit;
-  return (fit > 0 ? fit : 1) * unit;
-}
-
-/* Columns of a slice: as many as leave all cores several slices. Weights are prefetched for the
- * core that multiplies by the columns before them: at the beginning of a slice that was another.
- * Cores of unlike speed take shorter ones, since a slow one may be last. */
-static size_t choose_n_block(const tw_plan* plan, size_t unit) {
-  size_t block;
-  if (plan->tuning.n_block != 0) {
-    if (!tw_round_up(plan->tuning.n_block, unit, &block))
-      block = tw_divide_up(plan->n, unit) * unit;
-    return block;
-  }
-  const size_t units = tw_divide_up(plan->n, unit);
-  size_t fair = units / (TW_SLICES_PER_THREAD * plan->threads);
-  const size_t few = plan->near_columns / unit;
-  if (plan->device.cluster_count > 1 && few < fair) fair = few;
-  const size_t least = tw_divide_up(GATHER_COLUMNS, unit);
-  if (plan->taps != 0 && plan->lhs_unpacked && fair < least) fair = least;
-  const size_t blocks = tw_divide_up(units, fair > 0 ? fair : 1);
-  return tw_divide_up(units, blocks) * unit; /* of like size */
-}
-
-static void choose_columns(tw_plan* plan) {
-  const size_t unit = column_unit(plan);
-  plan->near_columns = choose_near_columns(plan, unit);
-  plan->n_block = choose_n_block(plan, unit);
-}
-
 /* False when sizes overflow. */
 static bool set_layout(tw_plan* plan, const tw_layout* layout) {
   plan->rhs = layout;
@@ -277,7 +234,7 @@ static bool use_layout(tw_plan* plan, const tw_layout* layout, const tw_matmul* 
   if (!set_layout(plan, layout)) return false;
   add_choices(plan, matmul);
   if (plan->split.count == 0 || !add_named_choices(plan, matmul)) return false;
-  choose_columns(plan);
+  tw_choose_columns(plan);
   const size_t turn = plan->near_columns < plan->n_block ? plan->near_columns : plan->n_block;
   const size_t blocks = tw_divide_up(plan->n, turn);
   tw_split_build(&plan->split, (double)(blocks * CALL_CYCLES), stream_cycles(plan));
@@ -290,7 +247,7 @@ static bool use_layout(tw_plan* plan, const tw_layout* layout, const tw_matmul* 
 static bool use_decoder(tw_plan* plan, const tw_kernel* decoder, const tw_matmul* matmul) {
   if (!set_layout(plan, decoder->rhs)) return false;
   if (!tw_decode_always(plan, decoder, matmul, panel_cycles(plan))) return false;
-  choose_columns(plan);
+  tw_choose_columns(plan);
   tw_plan_use_settings(plan, matmul);
   return true;
 }

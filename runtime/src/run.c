@@ -276,12 +276,12 @@ static void run_segment(const tw_plan* plan, const tw_run_args* run, const tw_co
 }
 
 /* By columns: several segments take turns, each reads the weights that the one before left in L2;
- * and floats' parts of k follow each other as panels hold them, which is what prefetching takes. */
+ * and blocks of k follow each other as panels hold them, which is what prefetching takes. */
 static void run_rows(const tw_plan* plan, const tw_rows* rows, const tw_run_args* args,
                      const tw_corner* corner, const tw_part* part) {
-  const bool by_parts = rows->count > 0 && tw_part_rows(plan, &rows->segments[0]) == 0 &&
-                        tw_k_block(plan, &rows->segments[0], args->k) < args->k;
-  const size_t most = rows->count > 1 || by_parts ? plan->near_columns : plan->n;
+  const bool deep = rows->count > 0 && tw_part_rows(plan, &rows->segments[0]) == 0 &&
+                    tw_k_block(plan, &rows->segments[0], args->k) < args->k;
+  const size_t most = rows->count > 1 || deep ? plan->near_columns : plan->n;
   tw_part block = *part;
   for (; block.column_begin < part->column_end; block.column_begin = block.column_end) {
     const bool rest = part->column_end - block.column_begin <= most;

@@ -1,13 +1,15 @@
 /* Rows to kernels: 12 rows are 8 + 4.
  *
  * Cost model, in cycles of one core:
- *   sum of segments + max(0, stream_cycles - what the first segment does meanwhile); the others
- * find the weights in a cache segment = ceil(rows / tile_m) * tile_cycles + segment_cycles
+ *   all = sum of segments + max(0, stream_cycles - cycles of the first that hide it)
+ *   segment = ceil(rows / tile_m) * tile_cycles + segment_cycles
  *   tile_cycles = ceil(n / tile_n) * (tile_m * tile_n * k / macs_per_cycle + TILE_CYCLES)
  *   segment_cycles = blocks of columns * CALL_CYCLES
- *   stream_cycles = bytes of the weights / TW_STREAM_BYTES
- * macs_per_cycle is the registry row's, 1 where it is not known; the constants are plan.c's.
- * Fewer rows than 2 * the tallest tile are covered by dynamic programming over the last segment;
+ *   stream_cycles = bytes of the weights / TW_STREAM_BYTES: the first segment waits for memory, the
+ *                   others find the weights in a cache
+ * macs_per_cycle is the registry row's, 1 where it is not known; the constants are plan.c's
+ * and candidates.c's.
+ * Fewer rows than 2 * the tallest tile are covered by dynamic programming over the first segment;
  * what is above is whole tiles of the kernel with the fewest cycles per row. */
 #include "internal.h"
 
