@@ -8,7 +8,7 @@
 //          | 32svl x k bits of codes | 4svl i32 x zeros | 4svl f32 x scales |
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (7445f915bd9c4918)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (5bc41271bb0505c3)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (6a0dbbdf7a752f3e)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -31,12 +31,12 @@
 // into lhs i8 m4 kr4 k%32 b256 [data/b|scales:f32/b] (1987ecde4219f905)
 //          | 32 x k bits of codes | 4 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (358617df544a2e2f)
-// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (9f86629fcd34ce29)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (fdfb912c6fd76198)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (9818584d5047a74d)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi2c32p.yaml (ac6fdb81e4a176f9)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (49fe696818e79acf)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (ae903b606f00aca9)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (18e368b35464eec0)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (1124c05ac55ae96a)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (54576422729f92f8)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi2c32p.yaml (55ae034f0740a82a)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (576e9af718dad410)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

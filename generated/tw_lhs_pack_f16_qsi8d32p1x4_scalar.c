@@ -29,16 +29,16 @@
 // into lhs i8 m1 kr4 k%32 b256 [data/b|sums:i32*-2/b|scales:f32/b] (80b016d84923d572)
 //          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (358617df544a2e2f)
-// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (900b37e5f20e6de8)
-// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (9f86629fcd34ce29)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (0a256820b8877a90)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (b61bb07dcbdee2fd)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (fdfb912c6fd76198)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (9818584d5047a74d)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi2c32p.yaml (ac6fdb81e4a176f9)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (4ff9ddcd513ebead)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (49fe696818e79acf)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (ae903b606f00aca9)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (679c127241987a97)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (18e368b35464eec0)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (3f4181a619e81ccd)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (68f4de9f233e69e6)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (1124c05ac55ae96a)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (54576422729f92f8)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi2c32p.yaml (55ae034f0740a82a)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (9afdf70c364ef666)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (576e9af718dad410)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

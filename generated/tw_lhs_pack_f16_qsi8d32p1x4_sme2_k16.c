@@ -5,9 +5,9 @@
 // into lhs i8 m1 kr4 k%16 b16 [data/b|sums:i32*-1/b|scales:f32/b] (89e8ebb0826288b1)
 //          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (6cf66f95d6989ac5)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (2e08c79efc580894)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (c3882b1897d0aadf)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (8b8e2711b19234f5)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (864b0ded6302958d)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (af530ace53606003)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

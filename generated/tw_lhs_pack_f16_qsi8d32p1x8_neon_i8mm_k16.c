@@ -7,7 +7,7 @@
 // into lhs i8 m1 kr8 k%16 b16 [data/b|scales:f32/b] (dda69f713bde6dac)
 //          | 8 x k bits of codes | 1 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (c3882b1897d0aadf)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (af530ace53606003)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -4,11 +4,16 @@
 // packs the lhs from f32: avx_vnni
 // into lhs i8 m2 kr4 k%32 b32 [data/b|sums:i32*-2/b|scales:f32/b] (a13f06b9998822db)
 //          | 16 x k bits of codes | 2 i32 x sums a block | 2 f32 x scales a block |
+// into lhs i8 m2 kr4 k%32 b32 [data/b|sums:i32*-8/b|scales:f32/b] (df09a92edc280ebd)
+//          | 16 x k bits of codes | 2 i32 x sums a block | 2 f32 x scales a block |
 // into lhs i8 m2 kr4 k%32 b32 [data/b|sums:i32*-128/b|scales:f32/b] (d9d4bff2db3345cc)
 //          | 16 x k bits of codes | 2 i32 x sums a block | 2 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (358617df544a2e2f)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (49fe696818e79acf)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (ae903b606f00aca9)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (679c127241987a97)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (18e368b35464eec0)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (9afdf70c364ef666)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (576e9af718dad410)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -7,8 +7,8 @@
 // into lhs i8 m4 kr4 k%16 b16 [data/b|sums:i32*-32/b|scales:f32/b] (8e922a8be16f752a)
 //          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (6cf66f95d6989ac5)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (c3882b1897d0aadf)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (8b8e2711b19234f5)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (af530ace53606003)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -15,12 +15,12 @@
 // into lhs i8 m4 kr8 k%32 b32 [data/b|scales:f32x2/b] (2823fc7f85835b23)
 //          | 32 x k bits of codes | 8 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (358617df544a2e2f)
-// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (900b37e5f20e6de8)
-// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (9f86629fcd34ce29)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi2c32p.yaml (ac6fdb81e4a176f9)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (4ff9ddcd513ebead)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (49fe696818e79acf)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (ae903b606f00aca9)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (679c127241987a97)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (18e368b35464eec0)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi2c32p.yaml (55ae034f0740a82a)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (9afdf70c364ef666)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (576e9af718dad410)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

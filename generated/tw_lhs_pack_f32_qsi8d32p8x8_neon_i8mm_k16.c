@@ -7,7 +7,7 @@
 // into lhs i8 m8 kr8 k%16 b16 [data/b|scales:f32x2/b] (7be209b8c5e7fe2f)
 //          | 64 x k bits of codes | 16 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (c3882b1897d0aadf)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (af530ace53606003)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

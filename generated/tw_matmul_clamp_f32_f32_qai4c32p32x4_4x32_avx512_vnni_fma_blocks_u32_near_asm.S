@@ -13,9 +13,9 @@
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax block_left  rcx n_left  rdx lhs_panel  rsi rhs_panel  rdi args  r8 m_left  r9 dst_tile
-//  r10 lhs_1  r11 lhs_2  rbx lhs_3  rbp blocks  r12 rhs_panel  r13 k_left  r14 rhs_prefetch
-//  r15 ahead  zmm0 worth  zmm1 acc_0_0 ...  zmm2 acc_0_1 ...  zmm3 acc_1_0 ...  zmm4 acc_1_1 ...
+//  rax block_left  rcx n_left  rdx lhs_panel  rsi rhs_panel  rdi args  r8 m_left  r9 lhs_1
+//  r10 lhs_2  r11 lhs_3  rbx k  rbp blocks  r12 rhs_panel  r13 k_left  r14 rhs_prefetch  r15 ahead
+//  zmm0 worth  zmm1 acc_0_0 ...  zmm2 acc_0_1 ...  zmm3 acc_1_0 ...  zmm4 acc_1_1 ...
 //  zmm5 acc_2_0 ...  zmm6 acc_2_1 ...  zmm7 acc_3_0 ...  zmm8 acc_3_1 ...  zmm9 zero_0
 //  zmm10 zero_1  zmm11 scale_0  zmm12 scale_1  zmm13 w_0 ...  zmm14 w_0 ...  zmm15 w_0 ...
 //  zmm16 w_1 ...  zmm17 w_1 ...
@@ -117,68 +117,75 @@ L(n):
   mov r8, qword ptr [rdi + 8*1]                          // m_left
   mov rax, qword ptr [rdi + 8*12]                        // dst
   mov rdx, qword ptr [rsp + 16]                          // column_bytes
-  lea r9, [rax + rdx]                                    // dst_tile
-  mov rax, qword ptr [rdi + 8*5]                         // lhs_panel
-  mov rdx, r8                                            // m_left
+  lea rax, [rax + rdx]                                   // dst_tile
+  mov rdx, qword ptr [rdi + 8*5]                         // lhs_panel
+  mov r9, r8                                             // m_left
   test r8, r8
   jz L(m_done)
 L(m):
-  mov qword ptr [rsp + 24], rdx                          // m_left, kept in the frame
-  mov qword ptr [rsp + 0], rax                           // lhs_panel, kept in the frame
+  mov qword ptr [rsp + 32], rax                          // dst_tile, kept in the frame
+  mov qword ptr [rsp + 24], r9                           // m_left, kept in the frame
+  mov qword ptr [rsp + 0], rdx                           // lhs_panel, kept in the frame
   mov rax, 1
   mov rdx, qword ptr [rsp + 24]                          // m_left
   cmp rdx, rax
   cmovb rdx, rax
   sub rdx, rax
   mov rax, qword ptr [rdi + 8*6]                         // lhs_stride
+  mov r9, qword ptr [rsp + 0]                            // lhs_panel
+  lea r9, [r9 + rax]
   mov r10, qword ptr [rsp + 0]                           // lhs_panel
-  lea r10, [r10 + rax]
-  mov r11, qword ptr [rsp + 0]                           // lhs_panel
   test rdx, rdx                                          // lhs_1
-  cmovz r10, r11
+  cmovz r9, r10
   mov rdx, 2
+  mov r11, qword ptr [rsp + 24]                          // m_left
+  cmp r11, rdx
+  cmovb r11, rdx
+  sub r11, rdx
+  lea r10, [r9 + rax]
+  test r11, r11                                          // lhs_2
+  cmovz r10, r9
+  mov rdx, 3
   mov rbx, qword ptr [rsp + 24]                          // m_left
   cmp rbx, rdx
   cmovb rbx, rdx
   sub rbx, rdx
   lea r11, [r10 + rax]
-  test rbx, rbx                                          // lhs_2
+  test rbx, rbx                                          // lhs_3
   cmovz r11, r10
-  mov rdx, 3
-  mov rbp, qword ptr [rsp + 24]                          // m_left
-  cmp rbp, rdx
-  cmovb rbp, rdx
-  sub rbp, rdx
-  lea rbx, [r11 + rax]
-  test rbp, rbp                                          // lhs_3
-  cmovz rbx, r11
   mov rax, 1
   mov rdx, qword ptr [rsp + 24]                          // m_left
   cmp rdx, rax
   cmovb rdx, rax
   sub rdx, rax
   mov rax, qword ptr [rdi + 8*13]                        // dst_stride
-  lea rbp, [r9 + rax]
+  mov rbx, qword ptr [rsp + 32]                          // dst_tile
+  lea rbx, [rbx + rax]
+  mov rbp, qword ptr [rsp + 32]                          // dst_tile
   test rdx, rdx                                          // dst_1
-  cmovz rbp, r9
+  cmovz rbx, rbp
   mov rdx, 2
+  mov rbp, qword ptr [rsp + 24]                          // m_left
+  cmp rbp, rdx
+  cmovb rbp, rdx
+  sub rbp, rdx
+  lea rdx, [rbx + rax]
+  test rbp, rbp                                          // dst_2
+  cmovz rdx, rbx
+  mov rbp, 3
   mov r12, qword ptr [rsp + 24]                          // m_left
-  cmp r12, rdx
-  cmovb r12, rdx
-  sub r12, rdx
-  lea rdx, [rbp + rax]
-  test r12, r12                                          // dst_2
-  cmovz rdx, rbp
-  mov r12, 3
-  mov r13, qword ptr [rsp + 24]                          // m_left
-  cmp r13, r12
-  cmovb r13, r12
-  sub r13, r12
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
   lea rax, [rdx + rax]
-  test r13, r13                                          // dst_3
+  test r12, r12                                          // dst_3
   cmovz rax, rdx
-  prefetchw byte ptr [rbp + 0]                           // dst_1
-  prefetchw byte ptr [rbp + 64]                          // dst_1
+  mov rbp, qword ptr [rsp + 32]                          // dst_tile
+  prefetchw byte ptr [rbp + 0]                           // dst_tile
+  mov rbp, qword ptr [rsp + 32]                          // dst_tile
+  prefetchw byte ptr [rbp + 64]                          // dst_tile
+  prefetchw byte ptr [rbx + 0]                           // dst_1
+  prefetchw byte ptr [rbx + 64]                          // dst_1
   prefetchw byte ptr [rdx + 0]                           // dst_2
   prefetchw byte ptr [rdx + 64]                          // dst_2
   prefetchw byte ptr [rax + 0]                           // dst_3
@@ -194,16 +201,12 @@ L(m):
   vpbroadcastd zmm2, eax                                 // worth
   vpunpckldq zmm1, zmm1, zmm2                            // worth
   vpunpcklqdq zmm0, zmm1, zmm0                           // worth
-  mov rax, qword ptr [rdi + 8*3]                         // k
-  mov qword ptr [rsp + 32], rax                          // k, kept in the frame
+  mov rbx, qword ptr [rdi + 8*3]                         // k
   mov rbp, qword ptr [rdi + 8*4]                         // block
-  mov r12, qword ptr [rsp + 32]                          // k
-  mov rax, r12                                           // blocks
+  mov rax, rbx                                           // blocks
   xor edx, edx
   div rbp
   mov rbp, rax
-  prefetchw byte ptr [r9 + 0]                            // dst_tile
-  prefetchw byte ptr [r9 + 64]                           // dst_tile
   vextracti32x4 xmm0, zmm0, 0                            // worth
   vpmovsxbd zmm0, xmm0                                   // worth
   vcvtdq2ps zmm0, zmm0                                   // worth
@@ -253,13 +256,13 @@ L(k):
   vpbroadcastd zmm16, dword ptr [rdx + 0]                // a_0
   vfmadd231ps zmm1, zmm15, zmm16                         // acc
   vfmadd231ps zmm2, zmm17, zmm16                         // acc
-  vpbroadcastd zmm16, dword ptr [r10 + 0]                // a_1
+  vpbroadcastd zmm16, dword ptr [r9 + 0]                 // a_1
   vfmadd231ps zmm3, zmm15, zmm16                         // acc
   vfmadd231ps zmm4, zmm17, zmm16                         // acc
-  vpbroadcastd zmm16, dword ptr [r11 + 0]                // a_2
+  vpbroadcastd zmm16, dword ptr [r10 + 0]                // a_2
   vfmadd231ps zmm5, zmm15, zmm16                         // acc
   vfmadd231ps zmm6, zmm17, zmm16                         // acc
-  vpbroadcastd zmm16, dword ptr [rbx + 0]                // a_3
+  vpbroadcastd zmm16, dword ptr [r11 + 0]                // a_3
   vfmadd231ps zmm7, zmm15, zmm16                         // acc
   vfmadd231ps zmm8, zmm17, zmm16                         // acc
   vpsrld zmm15, zmm13, 8                                 // w_0
@@ -273,13 +276,13 @@ L(k):
   vpbroadcastd zmm15, dword ptr [rdx + 4]                // a_0
   vfmadd231ps zmm1, zmm16, zmm15                         // acc
   vfmadd231ps zmm2, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r10 + 4]                // a_1
+  vpbroadcastd zmm15, dword ptr [r9 + 4]                 // a_1
   vfmadd231ps zmm3, zmm16, zmm15                         // acc
   vfmadd231ps zmm4, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r11 + 4]                // a_2
+  vpbroadcastd zmm15, dword ptr [r10 + 4]                // a_2
   vfmadd231ps zmm5, zmm16, zmm15                         // acc
   vfmadd231ps zmm6, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [rbx + 4]                // a_3
+  vpbroadcastd zmm15, dword ptr [r11 + 4]                // a_3
   vfmadd231ps zmm7, zmm16, zmm15                         // acc
   vfmadd231ps zmm8, zmm17, zmm15                         // acc
   vpsrld zmm15, zmm13, 16                                // w_0
@@ -293,13 +296,13 @@ L(k):
   vpbroadcastd zmm15, dword ptr [rdx + 8]                // a_0
   vfmadd231ps zmm1, zmm16, zmm15                         // acc
   vfmadd231ps zmm2, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r10 + 8]                // a_1
+  vpbroadcastd zmm15, dword ptr [r9 + 8]                 // a_1
   vfmadd231ps zmm3, zmm16, zmm15                         // acc
   vfmadd231ps zmm4, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r11 + 8]                // a_2
+  vpbroadcastd zmm15, dword ptr [r10 + 8]                // a_2
   vfmadd231ps zmm5, zmm16, zmm15                         // acc
   vfmadd231ps zmm6, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [rbx + 8]                // a_3
+  vpbroadcastd zmm15, dword ptr [r11 + 8]                // a_3
   vfmadd231ps zmm7, zmm16, zmm15                         // acc
   vfmadd231ps zmm8, zmm17, zmm15                         // acc
   prefetcht0 byte ptr [r15 + 0]                          // ahead
@@ -314,13 +317,13 @@ L(k):
   vpbroadcastd zmm15, dword ptr [rdx + 12]               // a_0
   vfmadd231ps zmm1, zmm16, zmm15                         // acc
   vfmadd231ps zmm2, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r10 + 12]               // a_1
+  vpbroadcastd zmm15, dword ptr [r9 + 12]                // a_1
   vfmadd231ps zmm3, zmm16, zmm15                         // acc
   vfmadd231ps zmm4, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r11 + 12]               // a_2
+  vpbroadcastd zmm15, dword ptr [r10 + 12]               // a_2
   vfmadd231ps zmm5, zmm16, zmm15                         // acc
   vfmadd231ps zmm6, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [rbx + 12]               // a_3
+  vpbroadcastd zmm15, dword ptr [r11 + 12]               // a_3
   vfmadd231ps zmm7, zmm16, zmm15                         // acc
   vfmadd231ps zmm8, zmm17, zmm15                         // acc
   vpsrld zmm15, zmm13, 4                                 // w_0
@@ -334,13 +337,13 @@ L(k):
   vpbroadcastd zmm15, dword ptr [rdx + 64]               // a_0
   vfmadd231ps zmm1, zmm16, zmm15                         // acc
   vfmadd231ps zmm2, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r10 + 64]               // a_1
+  vpbroadcastd zmm15, dword ptr [r9 + 64]                // a_1
   vfmadd231ps zmm3, zmm16, zmm15                         // acc
   vfmadd231ps zmm4, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r11 + 64]               // a_2
+  vpbroadcastd zmm15, dword ptr [r10 + 64]               // a_2
   vfmadd231ps zmm5, zmm16, zmm15                         // acc
   vfmadd231ps zmm6, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [rbx + 64]               // a_3
+  vpbroadcastd zmm15, dword ptr [r11 + 64]               // a_3
   vfmadd231ps zmm7, zmm16, zmm15                         // acc
   vfmadd231ps zmm8, zmm17, zmm15                         // acc
   vpsrld zmm15, zmm13, 12                                // w_0
@@ -354,13 +357,13 @@ L(k):
   vpbroadcastd zmm15, dword ptr [rdx + 68]               // a_0
   vfmadd231ps zmm1, zmm16, zmm15                         // acc
   vfmadd231ps zmm2, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r10 + 68]               // a_1
+  vpbroadcastd zmm15, dword ptr [r9 + 68]                // a_1
   vfmadd231ps zmm3, zmm16, zmm15                         // acc
   vfmadd231ps zmm4, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r11 + 68]               // a_2
+  vpbroadcastd zmm15, dword ptr [r10 + 68]               // a_2
   vfmadd231ps zmm5, zmm16, zmm15                         // acc
   vfmadd231ps zmm6, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [rbx + 68]               // a_3
+  vpbroadcastd zmm15, dword ptr [r11 + 68]               // a_3
   vfmadd231ps zmm7, zmm16, zmm15                         // acc
   vfmadd231ps zmm8, zmm17, zmm15                         // acc
   vpsrld zmm15, zmm13, 20                                // w_0
@@ -374,13 +377,13 @@ L(k):
   vpbroadcastd zmm15, dword ptr [rdx + 72]               // a_0
   vfmadd231ps zmm1, zmm16, zmm15                         // acc
   vfmadd231ps zmm2, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r10 + 72]               // a_1
+  vpbroadcastd zmm15, dword ptr [r9 + 72]                // a_1
   vfmadd231ps zmm3, zmm16, zmm15                         // acc
   vfmadd231ps zmm4, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r11 + 72]               // a_2
+  vpbroadcastd zmm15, dword ptr [r10 + 72]               // a_2
   vfmadd231ps zmm5, zmm16, zmm15                         // acc
   vfmadd231ps zmm6, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [rbx + 72]               // a_3
+  vpbroadcastd zmm15, dword ptr [r11 + 72]               // a_3
   vfmadd231ps zmm7, zmm16, zmm15                         // acc
   vfmadd231ps zmm8, zmm17, zmm15                         // acc
   prefetcht0 byte ptr [r15 + 64]                         // ahead
@@ -395,13 +398,13 @@ L(k):
   vpbroadcastd zmm13, dword ptr [rdx + 76]               // a_0
   vfmadd231ps zmm1, zmm15, zmm13                         // acc
   vfmadd231ps zmm2, zmm14, zmm13                         // acc
-  vpbroadcastd zmm13, dword ptr [r10 + 76]               // a_1
+  vpbroadcastd zmm13, dword ptr [r9 + 76]                // a_1
   vfmadd231ps zmm3, zmm15, zmm13                         // acc
   vfmadd231ps zmm4, zmm14, zmm13                         // acc
-  vpbroadcastd zmm13, dword ptr [r11 + 76]               // a_2
+  vpbroadcastd zmm13, dword ptr [r10 + 76]               // a_2
   vfmadd231ps zmm5, zmm15, zmm13                         // acc
   vfmadd231ps zmm6, zmm14, zmm13                         // acc
-  vpbroadcastd zmm13, dword ptr [rbx + 76]               // a_3
+  vpbroadcastd zmm13, dword ptr [r11 + 76]               // a_3
   vfmadd231ps zmm7, zmm15, zmm13                         // acc
   vfmadd231ps zmm8, zmm14, zmm13                         // acc
   vmovdqu64 zmm13, zmmword ptr [r12 + 128]               // w_0
@@ -415,13 +418,13 @@ L(k):
   vpbroadcastd zmm16, dword ptr [rdx + 16]               // a_0
   vfmadd231ps zmm1, zmm15, zmm16                         // acc
   vfmadd231ps zmm2, zmm17, zmm16                         // acc
-  vpbroadcastd zmm16, dword ptr [r10 + 16]               // a_1
+  vpbroadcastd zmm16, dword ptr [r9 + 16]                // a_1
   vfmadd231ps zmm3, zmm15, zmm16                         // acc
   vfmadd231ps zmm4, zmm17, zmm16                         // acc
-  vpbroadcastd zmm16, dword ptr [r11 + 16]               // a_2
+  vpbroadcastd zmm16, dword ptr [r10 + 16]               // a_2
   vfmadd231ps zmm5, zmm15, zmm16                         // acc
   vfmadd231ps zmm6, zmm17, zmm16                         // acc
-  vpbroadcastd zmm16, dword ptr [rbx + 16]               // a_3
+  vpbroadcastd zmm16, dword ptr [r11 + 16]               // a_3
   vfmadd231ps zmm7, zmm15, zmm16                         // acc
   vfmadd231ps zmm8, zmm17, zmm16                         // acc
   vpsrld zmm15, zmm13, 8                                 // w_0
@@ -435,13 +438,13 @@ L(k):
   vpbroadcastd zmm15, dword ptr [rdx + 20]               // a_0
   vfmadd231ps zmm1, zmm16, zmm15                         // acc
   vfmadd231ps zmm2, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r10 + 20]               // a_1
+  vpbroadcastd zmm15, dword ptr [r9 + 20]                // a_1
   vfmadd231ps zmm3, zmm16, zmm15                         // acc
   vfmadd231ps zmm4, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r11 + 20]               // a_2
+  vpbroadcastd zmm15, dword ptr [r10 + 20]               // a_2
   vfmadd231ps zmm5, zmm16, zmm15                         // acc
   vfmadd231ps zmm6, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [rbx + 20]               // a_3
+  vpbroadcastd zmm15, dword ptr [r11 + 20]               // a_3
   vfmadd231ps zmm7, zmm16, zmm15                         // acc
   vfmadd231ps zmm8, zmm17, zmm15                         // acc
   vpsrld zmm15, zmm13, 16                                // w_0
@@ -455,13 +458,13 @@ L(k):
   vpbroadcastd zmm15, dword ptr [rdx + 24]               // a_0
   vfmadd231ps zmm1, zmm16, zmm15                         // acc
   vfmadd231ps zmm2, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r10 + 24]               // a_1
+  vpbroadcastd zmm15, dword ptr [r9 + 24]                // a_1
   vfmadd231ps zmm3, zmm16, zmm15                         // acc
   vfmadd231ps zmm4, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r11 + 24]               // a_2
+  vpbroadcastd zmm15, dword ptr [r10 + 24]               // a_2
   vfmadd231ps zmm5, zmm16, zmm15                         // acc
   vfmadd231ps zmm6, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [rbx + 24]               // a_3
+  vpbroadcastd zmm15, dword ptr [r11 + 24]               // a_3
   vfmadd231ps zmm7, zmm16, zmm15                         // acc
   vfmadd231ps zmm8, zmm17, zmm15                         // acc
   prefetcht0 byte ptr [r15 + 128]                        // ahead
@@ -476,13 +479,13 @@ L(k):
   vpbroadcastd zmm15, dword ptr [rdx + 28]               // a_0
   vfmadd231ps zmm1, zmm16, zmm15                         // acc
   vfmadd231ps zmm2, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r10 + 28]               // a_1
+  vpbroadcastd zmm15, dword ptr [r9 + 28]                // a_1
   vfmadd231ps zmm3, zmm16, zmm15                         // acc
   vfmadd231ps zmm4, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r11 + 28]               // a_2
+  vpbroadcastd zmm15, dword ptr [r10 + 28]               // a_2
   vfmadd231ps zmm5, zmm16, zmm15                         // acc
   vfmadd231ps zmm6, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [rbx + 28]               // a_3
+  vpbroadcastd zmm15, dword ptr [r11 + 28]               // a_3
   vfmadd231ps zmm7, zmm16, zmm15                         // acc
   vfmadd231ps zmm8, zmm17, zmm15                         // acc
   vpsrld zmm15, zmm13, 4                                 // w_0
@@ -496,13 +499,13 @@ L(k):
   vpbroadcastd zmm15, dword ptr [rdx + 80]               // a_0
   vfmadd231ps zmm1, zmm16, zmm15                         // acc
   vfmadd231ps zmm2, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r10 + 80]               // a_1
+  vpbroadcastd zmm15, dword ptr [r9 + 80]                // a_1
   vfmadd231ps zmm3, zmm16, zmm15                         // acc
   vfmadd231ps zmm4, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r11 + 80]               // a_2
+  vpbroadcastd zmm15, dword ptr [r10 + 80]               // a_2
   vfmadd231ps zmm5, zmm16, zmm15                         // acc
   vfmadd231ps zmm6, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [rbx + 80]               // a_3
+  vpbroadcastd zmm15, dword ptr [r11 + 80]               // a_3
   vfmadd231ps zmm7, zmm16, zmm15                         // acc
   vfmadd231ps zmm8, zmm17, zmm15                         // acc
   vpsrld zmm15, zmm13, 12                                // w_0
@@ -516,13 +519,13 @@ L(k):
   vpbroadcastd zmm15, dword ptr [rdx + 84]               // a_0
   vfmadd231ps zmm1, zmm16, zmm15                         // acc
   vfmadd231ps zmm2, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r10 + 84]               // a_1
+  vpbroadcastd zmm15, dword ptr [r9 + 84]                // a_1
   vfmadd231ps zmm3, zmm16, zmm15                         // acc
   vfmadd231ps zmm4, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r11 + 84]               // a_2
+  vpbroadcastd zmm15, dword ptr [r10 + 84]               // a_2
   vfmadd231ps zmm5, zmm16, zmm15                         // acc
   vfmadd231ps zmm6, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [rbx + 84]               // a_3
+  vpbroadcastd zmm15, dword ptr [r11 + 84]               // a_3
   vfmadd231ps zmm7, zmm16, zmm15                         // acc
   vfmadd231ps zmm8, zmm17, zmm15                         // acc
   vpsrld zmm15, zmm13, 20                                // w_0
@@ -536,13 +539,13 @@ L(k):
   vpbroadcastd zmm15, dword ptr [rdx + 88]               // a_0
   vfmadd231ps zmm1, zmm16, zmm15                         // acc
   vfmadd231ps zmm2, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r10 + 88]               // a_1
+  vpbroadcastd zmm15, dword ptr [r9 + 88]                // a_1
   vfmadd231ps zmm3, zmm16, zmm15                         // acc
   vfmadd231ps zmm4, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r11 + 88]               // a_2
+  vpbroadcastd zmm15, dword ptr [r10 + 88]               // a_2
   vfmadd231ps zmm5, zmm16, zmm15                         // acc
   vfmadd231ps zmm6, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [rbx + 88]               // a_3
+  vpbroadcastd zmm15, dword ptr [r11 + 88]               // a_3
   vfmadd231ps zmm7, zmm16, zmm15                         // acc
   vfmadd231ps zmm8, zmm17, zmm15                         // acc
   prefetcht0 byte ptr [r15 + 192]                        // ahead
@@ -557,13 +560,13 @@ L(k):
   vpbroadcastd zmm13, dword ptr [rdx + 92]               // a_0
   vfmadd231ps zmm1, zmm15, zmm13                         // acc
   vfmadd231ps zmm2, zmm14, zmm13                         // acc
-  vpbroadcastd zmm13, dword ptr [r10 + 92]               // a_1
+  vpbroadcastd zmm13, dword ptr [r9 + 92]                // a_1
   vfmadd231ps zmm3, zmm15, zmm13                         // acc
   vfmadd231ps zmm4, zmm14, zmm13                         // acc
-  vpbroadcastd zmm13, dword ptr [r11 + 92]               // a_2
+  vpbroadcastd zmm13, dword ptr [r10 + 92]               // a_2
   vfmadd231ps zmm5, zmm15, zmm13                         // acc
   vfmadd231ps zmm6, zmm14, zmm13                         // acc
-  vpbroadcastd zmm13, dword ptr [rbx + 92]               // a_3
+  vpbroadcastd zmm13, dword ptr [r11 + 92]               // a_3
   vfmadd231ps zmm7, zmm15, zmm13                         // acc
   vfmadd231ps zmm8, zmm14, zmm13                         // acc
   vmovdqu64 zmm13, zmmword ptr [r12 + 256]               // w_0
@@ -577,13 +580,13 @@ L(k):
   vpbroadcastd zmm16, dword ptr [rdx + 32]               // a_0
   vfmadd231ps zmm1, zmm15, zmm16                         // acc
   vfmadd231ps zmm2, zmm17, zmm16                         // acc
-  vpbroadcastd zmm16, dword ptr [r10 + 32]               // a_1
+  vpbroadcastd zmm16, dword ptr [r9 + 32]                // a_1
   vfmadd231ps zmm3, zmm15, zmm16                         // acc
   vfmadd231ps zmm4, zmm17, zmm16                         // acc
-  vpbroadcastd zmm16, dword ptr [r11 + 32]               // a_2
+  vpbroadcastd zmm16, dword ptr [r10 + 32]               // a_2
   vfmadd231ps zmm5, zmm15, zmm16                         // acc
   vfmadd231ps zmm6, zmm17, zmm16                         // acc
-  vpbroadcastd zmm16, dword ptr [rbx + 32]               // a_3
+  vpbroadcastd zmm16, dword ptr [r11 + 32]               // a_3
   vfmadd231ps zmm7, zmm15, zmm16                         // acc
   vfmadd231ps zmm8, zmm17, zmm16                         // acc
   vpsrld zmm15, zmm13, 8                                 // w_0
@@ -597,13 +600,13 @@ L(k):
   vpbroadcastd zmm15, dword ptr [rdx + 36]               // a_0
   vfmadd231ps zmm1, zmm16, zmm15                         // acc
   vfmadd231ps zmm2, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r10 + 36]               // a_1
+  vpbroadcastd zmm15, dword ptr [r9 + 36]                // a_1
   vfmadd231ps zmm3, zmm16, zmm15                         // acc
   vfmadd231ps zmm4, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r11 + 36]               // a_2
+  vpbroadcastd zmm15, dword ptr [r10 + 36]               // a_2
   vfmadd231ps zmm5, zmm16, zmm15                         // acc
   vfmadd231ps zmm6, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [rbx + 36]               // a_3
+  vpbroadcastd zmm15, dword ptr [r11 + 36]               // a_3
   vfmadd231ps zmm7, zmm16, zmm15                         // acc
   vfmadd231ps zmm8, zmm17, zmm15                         // acc
   vpsrld zmm15, zmm13, 16                                // w_0
@@ -617,13 +620,13 @@ L(k):
   vpbroadcastd zmm15, dword ptr [rdx + 40]               // a_0
   vfmadd231ps zmm1, zmm16, zmm15                         // acc
   vfmadd231ps zmm2, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r10 + 40]               // a_1
+  vpbroadcastd zmm15, dword ptr [r9 + 40]                // a_1
   vfmadd231ps zmm3, zmm16, zmm15                         // acc
   vfmadd231ps zmm4, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r11 + 40]               // a_2
+  vpbroadcastd zmm15, dword ptr [r10 + 40]               // a_2
   vfmadd231ps zmm5, zmm16, zmm15                         // acc
   vfmadd231ps zmm6, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [rbx + 40]               // a_3
+  vpbroadcastd zmm15, dword ptr [r11 + 40]               // a_3
   vfmadd231ps zmm7, zmm16, zmm15                         // acc
   vfmadd231ps zmm8, zmm17, zmm15                         // acc
   prefetcht0 byte ptr [r15 + 256]                        // ahead
@@ -638,13 +641,13 @@ L(k):
   vpbroadcastd zmm15, dword ptr [rdx + 44]               // a_0
   vfmadd231ps zmm1, zmm16, zmm15                         // acc
   vfmadd231ps zmm2, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r10 + 44]               // a_1
+  vpbroadcastd zmm15, dword ptr [r9 + 44]                // a_1
   vfmadd231ps zmm3, zmm16, zmm15                         // acc
   vfmadd231ps zmm4, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r11 + 44]               // a_2
+  vpbroadcastd zmm15, dword ptr [r10 + 44]               // a_2
   vfmadd231ps zmm5, zmm16, zmm15                         // acc
   vfmadd231ps zmm6, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [rbx + 44]               // a_3
+  vpbroadcastd zmm15, dword ptr [r11 + 44]               // a_3
   vfmadd231ps zmm7, zmm16, zmm15                         // acc
   vfmadd231ps zmm8, zmm17, zmm15                         // acc
   vpsrld zmm15, zmm13, 4                                 // w_0
@@ -658,13 +661,13 @@ L(k):
   vpbroadcastd zmm15, dword ptr [rdx + 96]               // a_0
   vfmadd231ps zmm1, zmm16, zmm15                         // acc
   vfmadd231ps zmm2, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r10 + 96]               // a_1
+  vpbroadcastd zmm15, dword ptr [r9 + 96]                // a_1
   vfmadd231ps zmm3, zmm16, zmm15                         // acc
   vfmadd231ps zmm4, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r11 + 96]               // a_2
+  vpbroadcastd zmm15, dword ptr [r10 + 96]               // a_2
   vfmadd231ps zmm5, zmm16, zmm15                         // acc
   vfmadd231ps zmm6, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [rbx + 96]               // a_3
+  vpbroadcastd zmm15, dword ptr [r11 + 96]               // a_3
   vfmadd231ps zmm7, zmm16, zmm15                         // acc
   vfmadd231ps zmm8, zmm17, zmm15                         // acc
   vpsrld zmm15, zmm13, 12                                // w_0
@@ -678,13 +681,13 @@ L(k):
   vpbroadcastd zmm15, dword ptr [rdx + 100]              // a_0
   vfmadd231ps zmm1, zmm16, zmm15                         // acc
   vfmadd231ps zmm2, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r10 + 100]              // a_1
+  vpbroadcastd zmm15, dword ptr [r9 + 100]               // a_1
   vfmadd231ps zmm3, zmm16, zmm15                         // acc
   vfmadd231ps zmm4, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r11 + 100]              // a_2
+  vpbroadcastd zmm15, dword ptr [r10 + 100]              // a_2
   vfmadd231ps zmm5, zmm16, zmm15                         // acc
   vfmadd231ps zmm6, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [rbx + 100]              // a_3
+  vpbroadcastd zmm15, dword ptr [r11 + 100]              // a_3
   vfmadd231ps zmm7, zmm16, zmm15                         // acc
   vfmadd231ps zmm8, zmm17, zmm15                         // acc
   vpsrld zmm15, zmm13, 20                                // w_0
@@ -698,13 +701,13 @@ L(k):
   vpbroadcastd zmm15, dword ptr [rdx + 104]              // a_0
   vfmadd231ps zmm1, zmm16, zmm15                         // acc
   vfmadd231ps zmm2, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r10 + 104]              // a_1
+  vpbroadcastd zmm15, dword ptr [r9 + 104]               // a_1
   vfmadd231ps zmm3, zmm16, zmm15                         // acc
   vfmadd231ps zmm4, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r11 + 104]              // a_2
+  vpbroadcastd zmm15, dword ptr [r10 + 104]              // a_2
   vfmadd231ps zmm5, zmm16, zmm15                         // acc
   vfmadd231ps zmm6, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [rbx + 104]              // a_3
+  vpbroadcastd zmm15, dword ptr [r11 + 104]              // a_3
   vfmadd231ps zmm7, zmm16, zmm15                         // acc
   vfmadd231ps zmm8, zmm17, zmm15                         // acc
   prefetcht0 byte ptr [r15 + 320]                        // ahead
@@ -719,13 +722,13 @@ L(k):
   vpbroadcastd zmm13, dword ptr [rdx + 108]              // a_0
   vfmadd231ps zmm1, zmm15, zmm13                         // acc
   vfmadd231ps zmm2, zmm14, zmm13                         // acc
-  vpbroadcastd zmm13, dword ptr [r10 + 108]              // a_1
+  vpbroadcastd zmm13, dword ptr [r9 + 108]               // a_1
   vfmadd231ps zmm3, zmm15, zmm13                         // acc
   vfmadd231ps zmm4, zmm14, zmm13                         // acc
-  vpbroadcastd zmm13, dword ptr [r11 + 108]              // a_2
+  vpbroadcastd zmm13, dword ptr [r10 + 108]              // a_2
   vfmadd231ps zmm5, zmm15, zmm13                         // acc
   vfmadd231ps zmm6, zmm14, zmm13                         // acc
-  vpbroadcastd zmm13, dword ptr [rbx + 108]              // a_3
+  vpbroadcastd zmm13, dword ptr [r11 + 108]              // a_3
   vfmadd231ps zmm7, zmm15, zmm13                         // acc
   vfmadd231ps zmm8, zmm14, zmm13                         // acc
   vmovdqu64 zmm13, zmmword ptr [r12 + 384]               // w_0
@@ -739,13 +742,13 @@ L(k):
   vpbroadcastd zmm16, dword ptr [rdx + 48]               // a_0
   vfmadd231ps zmm1, zmm15, zmm16                         // acc
   vfmadd231ps zmm2, zmm17, zmm16                         // acc
-  vpbroadcastd zmm16, dword ptr [r10 + 48]               // a_1
+  vpbroadcastd zmm16, dword ptr [r9 + 48]                // a_1
   vfmadd231ps zmm3, zmm15, zmm16                         // acc
   vfmadd231ps zmm4, zmm17, zmm16                         // acc
-  vpbroadcastd zmm16, dword ptr [r11 + 48]               // a_2
+  vpbroadcastd zmm16, dword ptr [r10 + 48]               // a_2
   vfmadd231ps zmm5, zmm15, zmm16                         // acc
   vfmadd231ps zmm6, zmm17, zmm16                         // acc
-  vpbroadcastd zmm16, dword ptr [rbx + 48]               // a_3
+  vpbroadcastd zmm16, dword ptr [r11 + 48]               // a_3
   vfmadd231ps zmm7, zmm15, zmm16                         // acc
   vfmadd231ps zmm8, zmm17, zmm16                         // acc
   vpsrld zmm15, zmm13, 8                                 // w_0
@@ -759,13 +762,13 @@ L(k):
   vpbroadcastd zmm15, dword ptr [rdx + 52]               // a_0
   vfmadd231ps zmm1, zmm16, zmm15                         // acc
   vfmadd231ps zmm2, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r10 + 52]               // a_1
+  vpbroadcastd zmm15, dword ptr [r9 + 52]                // a_1
   vfmadd231ps zmm3, zmm16, zmm15                         // acc
   vfmadd231ps zmm4, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r11 + 52]               // a_2
+  vpbroadcastd zmm15, dword ptr [r10 + 52]               // a_2
   vfmadd231ps zmm5, zmm16, zmm15                         // acc
   vfmadd231ps zmm6, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [rbx + 52]               // a_3
+  vpbroadcastd zmm15, dword ptr [r11 + 52]               // a_3
   vfmadd231ps zmm7, zmm16, zmm15                         // acc
   vfmadd231ps zmm8, zmm17, zmm15                         // acc
   vpsrld zmm15, zmm13, 16                                // w_0
@@ -779,13 +782,13 @@ L(k):
   vpbroadcastd zmm15, dword ptr [rdx + 56]               // a_0
   vfmadd231ps zmm1, zmm16, zmm15                         // acc
   vfmadd231ps zmm2, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r10 + 56]               // a_1
+  vpbroadcastd zmm15, dword ptr [r9 + 56]                // a_1
   vfmadd231ps zmm3, zmm16, zmm15                         // acc
   vfmadd231ps zmm4, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r11 + 56]               // a_2
+  vpbroadcastd zmm15, dword ptr [r10 + 56]               // a_2
   vfmadd231ps zmm5, zmm16, zmm15                         // acc
   vfmadd231ps zmm6, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [rbx + 56]               // a_3
+  vpbroadcastd zmm15, dword ptr [r11 + 56]               // a_3
   vfmadd231ps zmm7, zmm16, zmm15                         // acc
   vfmadd231ps zmm8, zmm17, zmm15                         // acc
   prefetcht0 byte ptr [r15 + 384]                        // ahead
@@ -800,13 +803,13 @@ L(k):
   vpbroadcastd zmm15, dword ptr [rdx + 60]               // a_0
   vfmadd231ps zmm1, zmm16, zmm15                         // acc
   vfmadd231ps zmm2, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r10 + 60]               // a_1
+  vpbroadcastd zmm15, dword ptr [r9 + 60]                // a_1
   vfmadd231ps zmm3, zmm16, zmm15                         // acc
   vfmadd231ps zmm4, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r11 + 60]               // a_2
+  vpbroadcastd zmm15, dword ptr [r10 + 60]               // a_2
   vfmadd231ps zmm5, zmm16, zmm15                         // acc
   vfmadd231ps zmm6, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [rbx + 60]               // a_3
+  vpbroadcastd zmm15, dword ptr [r11 + 60]               // a_3
   vfmadd231ps zmm7, zmm16, zmm15                         // acc
   vfmadd231ps zmm8, zmm17, zmm15                         // acc
   vpsrld zmm15, zmm13, 4                                 // w_0
@@ -820,13 +823,13 @@ L(k):
   vpbroadcastd zmm15, dword ptr [rdx + 112]              // a_0
   vfmadd231ps zmm1, zmm16, zmm15                         // acc
   vfmadd231ps zmm2, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r10 + 112]              // a_1
+  vpbroadcastd zmm15, dword ptr [r9 + 112]               // a_1
   vfmadd231ps zmm3, zmm16, zmm15                         // acc
   vfmadd231ps zmm4, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r11 + 112]              // a_2
+  vpbroadcastd zmm15, dword ptr [r10 + 112]              // a_2
   vfmadd231ps zmm5, zmm16, zmm15                         // acc
   vfmadd231ps zmm6, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [rbx + 112]              // a_3
+  vpbroadcastd zmm15, dword ptr [r11 + 112]              // a_3
   vfmadd231ps zmm7, zmm16, zmm15                         // acc
   vfmadd231ps zmm8, zmm17, zmm15                         // acc
   vpsrld zmm15, zmm13, 12                                // w_0
@@ -840,13 +843,13 @@ L(k):
   vpbroadcastd zmm15, dword ptr [rdx + 116]              // a_0
   vfmadd231ps zmm1, zmm16, zmm15                         // acc
   vfmadd231ps zmm2, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r10 + 116]              // a_1
+  vpbroadcastd zmm15, dword ptr [r9 + 116]               // a_1
   vfmadd231ps zmm3, zmm16, zmm15                         // acc
   vfmadd231ps zmm4, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r11 + 116]              // a_2
+  vpbroadcastd zmm15, dword ptr [r10 + 116]              // a_2
   vfmadd231ps zmm5, zmm16, zmm15                         // acc
   vfmadd231ps zmm6, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [rbx + 116]              // a_3
+  vpbroadcastd zmm15, dword ptr [r11 + 116]              // a_3
   vfmadd231ps zmm7, zmm16, zmm15                         // acc
   vfmadd231ps zmm8, zmm17, zmm15                         // acc
   vpsrld zmm15, zmm13, 20                                // w_0
@@ -860,13 +863,13 @@ L(k):
   vpbroadcastd zmm15, dword ptr [rdx + 120]              // a_0
   vfmadd231ps zmm1, zmm16, zmm15                         // acc
   vfmadd231ps zmm2, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r10 + 120]              // a_1
+  vpbroadcastd zmm15, dword ptr [r9 + 120]               // a_1
   vfmadd231ps zmm3, zmm16, zmm15                         // acc
   vfmadd231ps zmm4, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [r11 + 120]              // a_2
+  vpbroadcastd zmm15, dword ptr [r10 + 120]              // a_2
   vfmadd231ps zmm5, zmm16, zmm15                         // acc
   vfmadd231ps zmm6, zmm17, zmm15                         // acc
-  vpbroadcastd zmm15, dword ptr [rbx + 120]              // a_3
+  vpbroadcastd zmm15, dword ptr [r11 + 120]              // a_3
   vfmadd231ps zmm7, zmm16, zmm15                         // acc
   vfmadd231ps zmm8, zmm17, zmm15                         // acc
   prefetcht0 byte ptr [r15 + 448]                        // ahead
@@ -881,19 +884,19 @@ L(k):
   vpbroadcastd zmm13, dword ptr [rdx + 124]              // a_0
   vfmadd231ps zmm1, zmm15, zmm13                         // acc
   vfmadd231ps zmm2, zmm14, zmm13                         // acc
-  vpbroadcastd zmm13, dword ptr [r10 + 124]              // a_1
+  vpbroadcastd zmm13, dword ptr [r9 + 124]               // a_1
   vfmadd231ps zmm3, zmm15, zmm13                         // acc
   vfmadd231ps zmm4, zmm14, zmm13                         // acc
-  vpbroadcastd zmm13, dword ptr [r11 + 124]              // a_2
+  vpbroadcastd zmm13, dword ptr [r10 + 124]              // a_2
   vfmadd231ps zmm5, zmm15, zmm13                         // acc
   vfmadd231ps zmm6, zmm14, zmm13                         // acc
-  vpbroadcastd zmm13, dword ptr [rbx + 124]              // a_3
+  vpbroadcastd zmm13, dword ptr [r11 + 124]              // a_3
   vfmadd231ps zmm7, zmm15, zmm13                         // acc
   vfmadd231ps zmm8, zmm14, zmm13                         // acc
   lea rdx, [rdx + 128]
+  lea r9, [r9 + 128]
   lea r10, [r10 + 128]
   lea r11, [r11 + 128]
-  lea rbx, [rbx + 128]
   lea r12, [r12 + 512]
   sub r13, 1                                             // next k
   ja L(k)
@@ -907,48 +910,49 @@ L(block_done):
   vpbroadcastd zmm9, dword ptr [rax + 4]                 // max
   mov rax, 32
   mov rdx, qword ptr [rdi + 8*13]                        // dst_stride
-  mov r10, 1
+  mov r9, 1
+  mov r10, qword ptr [rsp + 24]                          // m_left
+  cmp r10, r9
+  cmovb r10, r9
+  sub r10, r9
+  mov r9, qword ptr [rsp + 32]                           // dst_tile
+  lea r9, [r9 + rdx]
+  mov r11, qword ptr [rsp + 32]                          // dst_tile
+  test r10, r10                                          // dst_1
+  cmovz r9, r11
+  mov r10, 2
   mov r11, qword ptr [rsp + 24]                          // m_left
   cmp r11, r10
   cmovb r11, r10
   sub r11, r10
   lea r10, [r9 + rdx]
-  test r11, r11                                          // dst_1
+  test r11, r11                                          // dst_2
   cmovz r10, r9
-  mov r11, 2
-  mov rbx, qword ptr [rsp + 24]                          // m_left
-  cmp rbx, r11
-  cmovb rbx, r11
-  sub rbx, r11
-  lea r11, [r10 + rdx]
-  test rbx, rbx                                          // dst_2
-  cmovz r11, r10
-  mov rbx, 3
+  mov r11, 3
   mov r12, qword ptr [rsp + 24]                          // m_left
-  cmp r12, rbx
-  cmovb r12, rbx
-  sub r12, rbx
-  lea rdx, [r11 + rdx]
+  cmp r12, r11
+  cmovb r12, r11
+  sub r12, r11
+  lea rdx, [r10 + rdx]
   test r12, r12                                          // dst_3
-  cmovz rdx, r11
-  mov rbx, 16
-  mov r12, qword ptr [rsp + 32]                          // k
-  imul r12, rbx
-  mov rbx, 128
-  imul rbp, rbx
-  lea rbx, [r12 + rbp]
-  lea rbx, [rbx + 128]
-  lea rbx, [rsi + rbx]                                   // field
-  mov rbp, qword ptr [rsp + 8]                           // n_left
-  cmp rbp, rax                                           // unless n_left at_least 
+  cmovz rdx, r10
+  mov r11, 16
+  imul rbx, r11
+  mov r11, 128
+  imul rbp, r11
+  lea r11, [rbx + rbp]
+  lea r11, [r11 + 128]
+  lea r11, [rsi + r11]                                   // field
+  mov rbx, qword ptr [rsp + 8]                           // n_left
+  cmp rbx, rax                                           // unless n_left at_least 
   jb L(if_else)
   mov rax, qword ptr [rdi + 8*14]                        // bias
-  mov rbp, qword ptr [rsp + 16]                          // column_bytes
-  lea rbp, [rax + rbp]
+  mov rbx, qword ptr [rsp + 16]                          // column_bytes
+  lea rbx, [rax + rbx]
   test rax, rax                                          // bias
-  cmovz rbp, rbx
-  vmovdqu64 zmm10, zmmword ptr [rbp + 0]                 // bias
-  vmovdqu64 zmm11, zmmword ptr [rbp + 64]                // bias
+  cmovz rbx, r11
+  vmovdqu64 zmm10, zmmword ptr [rbx + 0]                 // bias
+  vmovdqu64 zmm11, zmmword ptr [rbx + 64]                // bias
   vaddps zmm7, zmm7, zmm10                               // out
   vmaxps zmm7, zmm0, zmm7                                // out
   vminps zmm7, zmm9, zmm7                                // out_3_0
@@ -960,54 +964,56 @@ L(block_done):
   vaddps zmm5, zmm5, zmm10                               // out
   vmaxps zmm5, zmm0, zmm5                                // out
   vminps zmm5, zmm9, zmm5                                // out_2_0
-  vmovdqu64 zmmword ptr [r11 + 0], zmm5                  // out_2_0
+  vmovdqu64 zmmword ptr [r10 + 0], zmm5                  // out_2_0
   vaddps zmm5, zmm6, zmm11                               // out
   vmaxps zmm5, zmm0, zmm5                                // out
   vminps zmm5, zmm9, zmm5                                // out_2_1
-  vmovdqu64 zmmword ptr [r11 + 64], zmm5                 // out_2_1
+  vmovdqu64 zmmword ptr [r10 + 64], zmm5                 // out_2_1
   vaddps zmm3, zmm3, zmm10                               // out
   vmaxps zmm3, zmm0, zmm3                                // out
   vminps zmm3, zmm9, zmm3                                // out_1_0
-  vmovdqu64 zmmword ptr [r10 + 0], zmm3                  // out_1_0
+  vmovdqu64 zmmword ptr [r9 + 0], zmm3                   // out_1_0
   vaddps zmm3, zmm4, zmm11                               // out
   vmaxps zmm3, zmm0, zmm3                                // out
   vminps zmm3, zmm9, zmm3                                // out_1_1
-  vmovdqu64 zmmword ptr [r10 + 64], zmm3                 // out_1_1
+  vmovdqu64 zmmword ptr [r9 + 64], zmm3                  // out_1_1
   vaddps zmm1, zmm1, zmm10                               // out
   vmaxps zmm1, zmm0, zmm1                                // out
   vminps zmm1, zmm9, zmm1                                // out_0_0
-  vmovdqu64 zmmword ptr [r9 + 0], zmm1                   // out_0_0
+  mov rax, qword ptr [rsp + 32]                          // dst_tile
+  vmovdqu64 zmmword ptr [rax + 0], zmm1                  // out_0_0
   vaddps zmm1, zmm2, zmm11                               // out
   vmaxps zmm0, zmm0, zmm1                                // out
   vminps zmm0, zmm9, zmm0                                // out_0_1
-  vmovdqu64 zmmword ptr [r9 + 64], zmm0                  // out_0_1
+  mov rax, qword ptr [rsp + 32]                          // dst_tile
+  vmovdqu64 zmmword ptr [rax + 64], zmm0                 // out_0_1
   jmp L(if_done)
 L(if_else):
   mov rax, 16
-  mov rbp, qword ptr [rsp + 8]                           // n_left
-  cmp rbp, rax
-  cmova rbp, rax
+  mov rbx, qword ptr [rsp + 8]                           // n_left
+  cmp rbx, rax
+  cmova rbx, rax
   mov rax, -1
-  bzhi rax, rax, rbp
+  bzhi rax, rax, rbx
   kmovw k1, eax                                          // columns
   mov rax, 16
-  mov rbp, qword ptr [rsp + 8]                           // n_left
-  cmp rbp, rax
-  cmovb rbp, rax
-  sub rbp, rax
+  mov rbx, qword ptr [rsp + 8]                           // n_left
+  cmp rbx, rax
+  cmovb rbx, rax
+  sub rbx, rax
   mov rax, 16
-  cmp rbp, rax
-  cmova rbp, rax
+  cmp rbx, rax
+  cmova rbx, rax
   mov rax, -1
-  bzhi rax, rax, rbp
+  bzhi rax, rax, rbx
   kmovw k2, eax                                          // columns
   mov rax, qword ptr [rdi + 8*14]                        // bias
-  mov rbp, qword ptr [rsp + 16]                          // column_bytes
-  lea rbp, [rax + rbp]
+  mov rbx, qword ptr [rsp + 16]                          // column_bytes
+  lea rbx, [rax + rbx]
   test rax, rax                                          // bias
-  cmovz rbp, rbx
-  vmovdqu32 zmm10{k1}{z}, zmmword ptr [rbp + 0]          // bias
-  vmovdqu32 zmm11{k2}{z}, zmmword ptr [rbp + 64]         // bias
+  cmovz rbx, r11
+  vmovdqu32 zmm10{k1}{z}, zmmword ptr [rbx + 0]          // bias
+  vmovdqu32 zmm11{k2}{z}, zmmword ptr [rbx + 64]         // bias
   vaddps zmm7, zmm7, zmm10                               // out
   vmaxps zmm7, zmm0, zmm7                                // out
   vminps zmm7, zmm9, zmm7                                // out_3_0
@@ -1019,42 +1025,45 @@ L(if_else):
   vaddps zmm5, zmm5, zmm10                               // out
   vmaxps zmm5, zmm0, zmm5                                // out
   vminps zmm5, zmm9, zmm5                                // out_2_0
-  vmovdqu32 zmmword ptr [r11 + 0]{k1}, zmm5              // out_2_0
+  vmovdqu32 zmmword ptr [r10 + 0]{k1}, zmm5              // out_2_0
   vaddps zmm5, zmm6, zmm11                               // out
   vmaxps zmm5, zmm0, zmm5                                // out
   vminps zmm5, zmm9, zmm5                                // out_2_1
-  vmovdqu32 zmmword ptr [r11 + 64]{k2}, zmm5             // out_2_1
+  vmovdqu32 zmmword ptr [r10 + 64]{k2}, zmm5             // out_2_1
   vaddps zmm3, zmm3, zmm10                               // out
   vmaxps zmm3, zmm0, zmm3                                // out
   vminps zmm3, zmm9, zmm3                                // out_1_0
-  vmovdqu32 zmmword ptr [r10 + 0]{k1}, zmm3              // out_1_0
+  vmovdqu32 zmmword ptr [r9 + 0]{k1}, zmm3               // out_1_0
   vaddps zmm3, zmm4, zmm11                               // out
   vmaxps zmm3, zmm0, zmm3                                // out
   vminps zmm3, zmm9, zmm3                                // out_1_1
-  vmovdqu32 zmmword ptr [r10 + 64]{k2}, zmm3             // out_1_1
+  vmovdqu32 zmmword ptr [r9 + 64]{k2}, zmm3              // out_1_1
   vaddps zmm1, zmm1, zmm10                               // out
   vmaxps zmm1, zmm0, zmm1                                // out
   vminps zmm1, zmm9, zmm1                                // out_0_0
-  vmovdqu32 zmmword ptr [r9 + 0]{k1}, zmm1               // out_0_0
+  mov rax, qword ptr [rsp + 32]                          // dst_tile
+  vmovdqu32 zmmword ptr [rax + 0]{k1}, zmm1              // out_0_0
   vaddps zmm1, zmm2, zmm11                               // out
   vmaxps zmm0, zmm0, zmm1                                // out
   vminps zmm0, zmm9, zmm0                                // out_0_1
-  vmovdqu32 zmmword ptr [r9 + 64]{k2}, zmm0              // out_0_1
+  mov rax, qword ptr [rsp + 32]                          // dst_tile
+  vmovdqu32 zmmword ptr [rax + 64]{k2}, zmm0             // out_0_1
 L(if_done):
   mov rax, qword ptr [rdi + 8*13]                        // dst_stride
   mov rdx, 4
   imul rax, rdx
+  mov rdx, 4
+  mov r9, qword ptr [rsp + 24]                           // m_left
+  cmp r9, rdx
+  cmovb r9, rdx
+  sub r9, rdx
+  mov rdx, qword ptr [rsp + 32]                          // dst_tile
+  lea rax, [rdx + rax]
+  mov rdx, qword ptr [rdi + 8*6]                         // lhs_stride
   mov r10, 4
-  mov rdx, qword ptr [rsp + 24]                          // m_left
-  cmp rdx, r10
-  cmovb rdx, r10
-  sub rdx, r10
-  lea r9, [r9 + rax]
-  mov rax, qword ptr [rdi + 8*6]                         // lhs_stride
-  mov r10, 4
-  imul rax, r10
+  imul rdx, r10
   mov r10, qword ptr [rsp + 0]                           // lhs_panel
-  lea rax, [r10 + rax]
+  lea rdx, [r10 + rdx]
   sub r8, 4                                              // next m
   ja L(m)
 L(m_done):

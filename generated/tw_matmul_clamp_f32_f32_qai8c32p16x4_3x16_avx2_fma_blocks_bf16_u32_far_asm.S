@@ -229,6 +229,7 @@ L(m):
   lea rax, [r12 + rax]
   test r13, r13                                          // dst_2
   cmovz rax, r12
+  prefetchw byte ptr [r10 + 0]                           // dst_tile
   prefetchw byte ptr [r12 + 0]                           // dst_1
   prefetchw byte ptr [rax + 0]                           // dst_2
   mov rax, qword ptr [rdi + 8*3]                         // k
@@ -239,7 +240,6 @@ L(m):
   xor edx, edx
   div r12
   mov r12, rax
-  prefetchw byte ptr [r10 + 0]                           // dst_tile
   mov rax, 2155905152
   vmovd xmm0, eax                                        // signs
   vpbroadcastd ymm0, xmm0

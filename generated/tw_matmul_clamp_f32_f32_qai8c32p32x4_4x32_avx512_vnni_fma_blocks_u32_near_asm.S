@@ -177,6 +177,8 @@ L(m):
   lea rax, [rdx + rax]
   test r13, r13                                          // dst_3
   cmovz rax, rdx
+  prefetchw byte ptr [r9 + 0]                            // dst_tile
+  prefetchw byte ptr [r9 + 64]                           // dst_tile
   prefetchw byte ptr [rbp + 0]                           // dst_1
   prefetchw byte ptr [rbp + 64]                          // dst_1
   prefetchw byte ptr [rdx + 0]                           // dst_2
@@ -191,8 +193,6 @@ L(m):
   xor edx, edx
   div rbp
   mov rbp, rax
-  prefetchw byte ptr [r9 + 0]                            // dst_tile
-  prefetchw byte ptr [r9 + 64]                           // dst_tile
   mov rax, 2155905152
   vpbroadcastd zmm0, eax                                 // signs
   vpxord zmm1, zmm1, zmm1                                // acc_0_0

@@ -179,6 +179,8 @@ L(m):
   jz L(k_done)
   .balign 64
 L(k):
+  lea rbp, [rbx + r10]                                   // ahead
+  prefetcht0 byte ptr [rbp + 0]                          // ahead
   vmovdqu ymm9, ymmword ptr [rbx + 0]                    // raw_0
   vpand ymm10, ymm9, ymm0                                // lo_0
   vpbroadcastd ymm11, dword ptr [r11 + 0]                // a_0
@@ -243,6 +245,7 @@ L(k):
   vpbroadcastd ymm11, dword ptr [r11 + 60]               // a_3
   {vex} vpdpbusd ymm7, ymm9, ymm11                       // acc_3_0
   {vex} vpdpbusd ymm8, ymm10, ymm11                      // acc_3_1
+  prefetcht0 byte ptr [rbp + 64]                         // ahead
   vmovdqu ymm9, ymmword ptr [rbx + 64]                   // raw_0
   vpand ymm10, ymm9, ymm0                                // lo_0
   vpbroadcastd ymm11, dword ptr [r11 + 64]               // a_0
@@ -307,9 +310,6 @@ L(k):
   vpbroadcastd ymm11, dword ptr [r11 + 124]              // a_3
   {vex} vpdpbusd ymm7, ymm9, ymm11                       // acc_3_0
   {vex} vpdpbusd ymm8, ymm10, ymm11                      // acc_3_1
-  lea rbp, [rbx + r10]                                   // ahead
-  prefetcht0 byte ptr [rbp + 0]                          // ahead
-  prefetcht0 byte ptr [rbp + 64]                         // ahead
   lea r11, [r11 + 128]
   lea rbx, [rbx + 128]
   sub r9, 1                                              // next k

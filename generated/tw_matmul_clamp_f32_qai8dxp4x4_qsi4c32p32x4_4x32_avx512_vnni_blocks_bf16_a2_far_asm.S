@@ -9,7 +9,7 @@
 // or blocks of any other multiple of 64
 // tile 4 x 32: needs 30 vector registers on avx512_vnni (24 accumulators + 5 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (5bc41271bb0505c3)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (6a0dbbdf7a752f3e)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -222,6 +222,10 @@ L(m):
   lea rax, [rdx + rax]
   test r13, r13                                          // dst_3
   cmovz rax, rdx
+  mov r12, qword ptr [rsp + 32]                          // dst_tile
+  prefetchw byte ptr [r12 + 0]                           // dst_tile
+  mov r12, qword ptr [rsp + 32]                          // dst_tile
+  prefetchw byte ptr [r12 + 64]                          // dst_tile
   prefetchw byte ptr [rbp + 0]                           // dst_1
   prefetchw byte ptr [rbp + 64]                          // dst_1
   prefetchw byte ptr [rdx + 0]                           // dst_2
@@ -236,10 +240,6 @@ L(m):
   xor edx, edx
   div r12
   mov r12, rax
-  mov rax, qword ptr [rsp + 32]                          // dst_tile
-  prefetchw byte ptr [rax + 0]                           // dst_tile
-  mov rax, qword ptr [rsp + 32]                          // dst_tile
-  prefetchw byte ptr [rax + 64]                          // dst_tile
   mov rax, 252645135
   vpbroadcastd zmm0, eax                                 // mask
   vpxord zmm1, zmm1, zmm1                                // f_0

@@ -8,7 +8,7 @@
 //     | 16 f16 x scale_steps | 16 f16 x minimum_steps | 64 x k bits of codes | 16 i8 x scales a block | 16 i8 x minimums a block | 16 f32 x bias |
 // tile 1 x 16: needs 16 vector registers on avx2 (4 accumulators + 9 operands + 2 masks + 1 other), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (b61bb07dcbdee2fd)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (68f4de9f233e69e6)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 32 f16 x scale_steps | 32 f16 x minimum_steps | 128 x k bits of codes | 32 i8 x scales a block | 32 i8 x minimums a block | 32 f32 x bias |
 // tile 1 x 32: needs 17 vector registers on avx512_vnni (6 accumulators + 9 operands + 1 mask + 1 other), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (b61bb07dcbdee2fd)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (68f4de9f233e69e6)
 // again  tilewright generate
 //
 // Registers in loop k:

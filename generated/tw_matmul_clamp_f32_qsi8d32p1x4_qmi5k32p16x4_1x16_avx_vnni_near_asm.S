@@ -8,7 +8,7 @@
 //     | 16 f16 x scale_steps | 16 f16 x minimum_steps | 64 x k bits of codes | 16 i1 x tops a block | 16 i8 x scales a block | 16 i8 x minimums a block | 16 f32 x bias |
 // tile 1 x 16: needs 16 vector registers on avx_vnni (4 accumulators + 10 operands + 2 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (9818584d5047a74d)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (54576422729f92f8)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -151,11 +151,6 @@ L(block):
 L(k):
   lea r15, [r12 + r14]                                   // ahead
   prefetcht0 byte ptr [r15 + 0]                          // ahead
-  prefetcht0 byte ptr [r15 + 64]                         // ahead
-  prefetcht0 byte ptr [r15 + 128]                        // ahead
-  prefetcht0 byte ptr [r15 + 192]                        // ahead
-  prefetcht0 byte ptr [r15 + 256]                        // ahead
-  prefetcht0 byte ptr [r15 + 320]                        // ahead
   vpbroadcastd ymm8, dword ptr [rbp + 32]                // acc_0_0
   vpbroadcastd ymm9, dword ptr [rbp + 32]                // acc_0_1
   vmovdqu ymm10, ymmword ptr [r12 + 0]                   // raw_0
@@ -184,6 +179,8 @@ L(k):
   vpbroadcastd ymm11, dword ptr [rbp + 16]               // a_0
   {vex} vpdpbusd ymm8, ymm10, ymm11                      // acc_0_0
   {vex} vpdpbusd ymm9, ymm12, ymm11                      // acc_0_1
+  prefetcht0 byte ptr [r15 + 64]                         // ahead
+  prefetcht0 byte ptr [r15 + 128]                        // ahead
   vmovdqu ymm10, ymmword ptr [r12 + 64]                  // raw_0
   vpand ymm11, ymm10, ymm0                               // lo_0
   vpsrlw ymm10, ymm10, 4                                 // hi_0
@@ -212,6 +209,7 @@ L(k):
   vpbroadcastd ymm11, dword ptr [rbp + 20]               // a_0
   {vex} vpdpbusd ymm8, ymm10, ymm11                      // acc_0_0
   {vex} vpdpbusd ymm9, ymm12, ymm11                      // acc_0_1
+  prefetcht0 byte ptr [r15 + 192]                        // ahead
   vmovdqu ymm10, ymmword ptr [r12 + 128]                 // raw_0
   vpand ymm11, ymm10, ymm0                               // lo_0
   vpsrlw ymm10, ymm10, 4                                 // hi_0
@@ -240,6 +238,8 @@ L(k):
   vpbroadcastd ymm11, dword ptr [rbp + 24]               // a_0
   {vex} vpdpbusd ymm8, ymm10, ymm11                      // acc_0_0
   {vex} vpdpbusd ymm9, ymm12, ymm11                      // acc_0_1
+  prefetcht0 byte ptr [r15 + 256]                        // ahead
+  prefetcht0 byte ptr [r15 + 320]                        // ahead
   vmovdqu ymm10, ymmword ptr [r12 + 192]                 // raw_0
   vpand ymm11, ymm10, ymm0                               // lo_0
   vpsrlw ymm10, ymm10, 4                                 // hi_0

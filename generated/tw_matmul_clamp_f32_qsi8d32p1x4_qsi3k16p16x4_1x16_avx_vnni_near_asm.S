@@ -8,7 +8,7 @@
 //     | 16 f16 x scale_steps | 32 x k bits of codes | 16 i1 x tops a block | 16 i8 x scales a block | 16 f32 x bias |
 // tile 1 x 16: needs 15 vector registers on avx_vnni (4 accumulators + 9 operands + 2 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (2e08c79efc580894)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (864b0ded6302958d)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -145,6 +145,9 @@ L(block):
   jz L(k_done)
   .balign 64
 L(k):
+  lea r15, [r12 + r14]                                   // ahead
+  prefetcht0 byte ptr [r15 + 0]                          // ahead
+  prefetcht0 byte ptr [r15 + 64]                         // ahead
   vmovdqu ymm6, ymmword ptr [r12 + 64]                   // tops
   vpslld ymm7, ymm6, 2                                   // tops
   vpand ymm7, ymm7, ymm1                                 // tops
@@ -214,9 +217,6 @@ L(k):
   vcvtdq2ps ymm7, ymm7                                   // scale_1
   vmulps ymm7, ymm7, ymm5                                // scale_1
   vfmadd231ps ymm3, ymm6, ymm7                           // f_1
-  lea r15, [r12 + r14]                                   // ahead
-  prefetcht0 byte ptr [r15 + 0]                          // ahead
-  prefetcht0 byte ptr [r15 + 64]                         // ahead
   lea rbp, [rbp + 24]
   lea r12, [r12 + 112]
   sub r13, 1                                             // next k

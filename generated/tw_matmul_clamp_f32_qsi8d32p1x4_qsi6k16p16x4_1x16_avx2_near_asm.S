@@ -8,7 +8,7 @@
 //     | 16 f16 x scale_steps | 64 x k bits of codes | 16 i2 x tops a block | 16 i8 x scales a block | 16 f32 x bias |
 // tile 1 x 16: needs 15 vector registers on avx2 (4 accumulators + 8 operands + 3 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (c3882b1897d0aadf)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (af530ace53606003)
 // again  tilewright generate
 //
 // Registers in loop k:

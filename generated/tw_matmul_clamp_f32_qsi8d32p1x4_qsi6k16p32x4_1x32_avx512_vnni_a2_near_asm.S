@@ -8,7 +8,7 @@
 //     | 32 f16 x scale_steps | 128 x k bits of codes | 32 i2 x tops a block | 32 i8 x scales a block | 32 f32 x bias |
 // tile 1 x 32: needs 16 vector registers on avx512_vnni (6 accumulators + 8 operands + 2 masks), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (c3882b1897d0aadf)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (af530ace53606003)
 // again  tilewright generate
 //
 // Registers in loop k:

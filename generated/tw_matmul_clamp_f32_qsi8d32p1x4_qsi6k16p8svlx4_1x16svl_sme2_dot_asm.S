@@ -8,7 +8,7 @@
 //     | 8svl f16 x scale_steps | 32svl x k bits of codes | 8svl i2 x tops a block | 8svl i8 x scales a block | 8svl f32 x bias |
 // tile 1 x 16svl: needs 25 vector registers on sme2 (4 accumulators + 20 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (c3882b1897d0aadf)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (af530ace53606003)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 8 f16 x scale_steps | 64 x k bits of codes | 8 i8 x scales a block | 8 f32 x bias |
 // tile 1 x 16: needs 22 vector registers on neon_dotprod (4 accumulators + 16 operands + 2 masks), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (c3882b1897d0aadf)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (af530ace53606003)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 32 x k bits of codes | 16 f32 x scales a block | 16 f32 x zeros a block | 16 f32 x sums | 16 f32 x bias |
 // tile 2 x 16: needs 14 vector registers on avx_vnni (8 accumulators + 5 operands + 1 mask), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (358617df544a2e2f)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (ae903b606f00aca9)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -181,6 +181,8 @@ L(m):
   jz L(k_done)
   .balign 64
 L(k):
+  prefetcht1 byte ptr [r11 + 0]                          // ahead
+  prefetcht1 byte ptr [r11 + 64]                         // ahead
   vpbroadcastd ymm5, dword ptr [r12 + 64]                // acc_0_0
   vmovdqu ymm6, ymmword ptr [r13 + 0]                    // raw_0
   vpand ymm7, ymm6, ymm0                                 // lo_0
@@ -225,6 +227,8 @@ L(k):
   vpbroadcastd ymm11, dword ptr [r12 + 52]               // a_1
   {vex} vpdpbusd ymm8, ymm6, ymm11                       // acc_1_0
   {vex} vpdpbusd ymm7, ymm10, ymm11                      // acc_1_1
+  prefetcht1 byte ptr [r11 + 128]                        // ahead
+  prefetcht1 byte ptr [r11 + 192]                        // ahead
   vmovdqu ymm6, ymmword ptr [r13 + 64]                   // raw_0
   vpand ymm10, ymm6, ymm0                                // lo_0
   vpbroadcastd ymm11, dword ptr [r12 + 8]                // a_0
@@ -295,10 +299,6 @@ L(k):
   vmovdqu ymm7, ymmword ptr [r13 + 160]                  // scale_1
   vfmadd231ps ymm2, ymm5, ymm7                           // f_1
   vfmadd231ps ymm4, ymm6, ymm7                           // f_3
-  prefetcht1 byte ptr [r11 + 0]                          // ahead
-  prefetcht1 byte ptr [r11 + 64]                         // ahead
-  prefetcht1 byte ptr [r11 + 128]                        // ahead
-  prefetcht1 byte ptr [r11 + 192]                        // ahead
   lea r12, [r12 + 80]
   lea r13, [r13 + 256]
   lea r11, [r11 + rsi]                                   // ahead

@@ -8,7 +8,7 @@
 //     | 64 x k bits of codes | 16 i1 x tops a block | 16 f16 x scales a block | 16 f16 x minimums a block | 16 f32 x bias |
 // tile 2 x 8: needs 13 vector registers on avx2 (6 accumulators + 4 operands + 3 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (fdfb912c6fd76198)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (1124c05ac55ae96a)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -198,10 +198,6 @@ L(k):
   prefetcht1 byte ptr [r11 + 0]                          // ahead
   prefetcht1 byte ptr [r11 + 64]                         // ahead
   prefetcht1 byte ptr [r11 + 128]                        // ahead
-  prefetcht1 byte ptr [r11 + 192]                        // ahead
-  prefetcht1 byte ptr [r11 + 256]                        // ahead
-  prefetcht1 byte ptr [r11 + 320]                        // ahead
-  lea r11, [r11 + rsi]                                   // ahead
   vmovdqu ymm6, ymmword ptr [rbp + 0]                    // raw_0
   vpand ymm7, ymm6, ymm0                                 // lo_0
   vpsrlw ymm6, ymm6, 4                                   // hi_0
@@ -251,6 +247,10 @@ L(k):
   vpaddd ymm7, ymm8, ymm7                                // sum_0_0
   vpbroadcastd ymm8, dword ptr [r14 + 68]                // sum
   vpaddd ymm6, ymm6, ymm8                                // sum_1_0
+  prefetcht1 byte ptr [r11 + 192]                        // ahead
+  prefetcht1 byte ptr [r11 + 256]                        // ahead
+  prefetcht1 byte ptr [r11 + 320]                        // ahead
+  lea r11, [r11 + rsi]                                   // ahead
   vmovdqu ymm8, ymmword ptr [rbp + 128]                  // raw_0
   vpand ymm9, ymm8, ymm0                                 // lo_0
   vpsrlw ymm8, ymm8, 4                                   // hi_0

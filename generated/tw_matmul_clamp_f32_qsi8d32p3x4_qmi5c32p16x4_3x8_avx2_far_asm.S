@@ -8,7 +8,7 @@
 //     | 64 x k bits of codes | 16 i1 x tops a block | 16 f16 x scales a block | 16 f16 x minimums a block | 16 f32 x bias |
 // tile 3 x 8: needs 16 vector registers on avx2 (9 accumulators + 4 operands + 3 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (fdfb912c6fd76198)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (1124c05ac55ae96a)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -210,10 +210,6 @@ L(k):
   prefetcht1 byte ptr [r11 + 0]                          // ahead
   prefetcht1 byte ptr [r11 + 64]                         // ahead
   prefetcht1 byte ptr [r11 + 128]                        // ahead
-  prefetcht1 byte ptr [r11 + 192]                        // ahead
-  prefetcht1 byte ptr [r11 + 256]                        // ahead
-  prefetcht1 byte ptr [r11 + 320]                        // ahead
-  lea r11, [r11 + rsi]                                   // ahead
   vmovdqu ymm6, ymmword ptr [rbp + 0]                    // raw_0
   vpand ymm7, ymm6, ymm0                                 // lo_0
   vpsrlw ymm6, ymm6, 4                                   // hi_0
@@ -277,6 +273,10 @@ L(k):
   vpaddd ymm8, ymm9, ymm8                                // sum_1_0
   vpbroadcastd ymm9, dword ptr [r14 + 104]               // sum
   vpaddd ymm6, ymm6, ymm9                                // sum_2_0
+  prefetcht1 byte ptr [r11 + 192]                        // ahead
+  prefetcht1 byte ptr [r11 + 256]                        // ahead
+  prefetcht1 byte ptr [r11 + 320]                        // ahead
+  lea r11, [r11 + rsi]                                   // ahead
   vmovdqu ymm9, ymmword ptr [rbp + 128]                  // raw_0
   vpand ymm10, ymm9, ymm0                                // lo_0
   vpsrlw ymm9, ymm9, 4                                   // hi_0

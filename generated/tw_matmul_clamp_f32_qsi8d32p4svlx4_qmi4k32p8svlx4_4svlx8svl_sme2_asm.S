@@ -8,7 +8,7 @@
 //     | 8svl f16 x scale_steps | 8svl f16 x minimum_steps | 32svl x k bits of codes | 8svl i8 x scales a block | 8svl i8 x minimums a block | 8svl f32 x bias |
 // tile 4svl x 8svl: needs 26 vector registers on sme2 (26 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (b61bb07dcbdee2fd)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (68f4de9f233e69e6)
 // again  tilewright generate
 //
 // Registers in loop k:

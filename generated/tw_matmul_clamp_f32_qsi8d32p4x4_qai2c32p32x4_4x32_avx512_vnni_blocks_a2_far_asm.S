@@ -9,7 +9,7 @@
 // or blocks of any other multiple of 64
 // tile 4 x 32: needs 30 vector registers on avx512_vnni (24 accumulators + 5 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (358617df544a2e2f)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (ae903b606f00aca9)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -220,6 +220,8 @@ L(m):
   lea rax, [rdx + rax]
   test r13, r13                                          // dst_3
   cmovz rax, rdx
+  prefetchw byte ptr [r10 + 0]                           // dst_tile
+  prefetchw byte ptr [r10 + 64]                          // dst_tile
   prefetchw byte ptr [rbp + 0]                           // dst_1
   prefetchw byte ptr [rbp + 64]                          // dst_1
   prefetchw byte ptr [rdx + 0]                           // dst_2
@@ -234,8 +236,6 @@ L(m):
   xor edx, edx
   div r12
   mov r12, rax
-  prefetchw byte ptr [r10 + 0]                           // dst_tile
-  prefetchw byte ptr [r10 + 64]                          // dst_tile
   mov rax, 50529027
   vpbroadcastd zmm0, eax                                 // mask
   vpxord zmm1, zmm1, zmm1                                // f_0
@@ -278,6 +278,8 @@ L(block):
   jz L(k_done)
   .balign 64
 L(k):
+  prefetcht1 byte ptr [r11 + 0]                          // ahead
+  prefetcht1 byte ptr [r11 + 64]                         // ahead
   vmovdqu64 zmm25, zmmword ptr [r13 + 0]                 // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpbroadcastd zmm27, dword ptr [rdx + 0]                // a_0
@@ -342,6 +344,8 @@ L(k):
   vpbroadcastd zmm27, dword ptr [rdx + 108]              // a_3
   vpdpbusd zmm23, zmm25, zmm27                           // acc_3_0
   vpdpbusd zmm24, zmm26, zmm27                           // acc_3_1
+  prefetcht1 byte ptr [r11 + 128]                        // ahead
+  prefetcht1 byte ptr [r11 + 192]                        // ahead
   vmovdqu64 zmm25, zmmword ptr [r13 + 128]               // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpbroadcastd zmm27, dword ptr [rdx + 16]               // a_0
@@ -406,6 +410,8 @@ L(k):
   vpbroadcastd zmm27, dword ptr [rdx + 124]              // a_3
   vpdpbusd zmm23, zmm25, zmm27                           // acc_3_0
   vpdpbusd zmm24, zmm26, zmm27                           // acc_3_1
+  prefetcht1 byte ptr [r11 + 256]                        // ahead
+  prefetcht1 byte ptr [r11 + 320]                        // ahead
   vmovdqu64 zmm25, zmmword ptr [r13 + 256]               // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpbroadcastd zmm27, dword ptr [rdx + 128]              // a_0
@@ -470,6 +476,8 @@ L(k):
   vpbroadcastd zmm27, dword ptr [rdx + 236]              // a_3
   vpdpbusd zmm23, zmm25, zmm27                           // acc_3_0
   vpdpbusd zmm24, zmm26, zmm27                           // acc_3_1
+  prefetcht1 byte ptr [r11 + 384]                        // ahead
+  prefetcht1 byte ptr [r11 + 448]                        // ahead
   vmovdqu64 zmm25, zmmword ptr [r13 + 384]               // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpbroadcastd zmm27, dword ptr [rdx + 144]              // a_0
@@ -534,14 +542,6 @@ L(k):
   vpbroadcastd zmm27, dword ptr [rdx + 252]              // a_3
   vpdpbusd zmm23, zmm25, zmm27                           // acc_3_0
   vpdpbusd zmm24, zmm26, zmm27                           // acc_3_1
-  prefetcht1 byte ptr [r11 + 0]                          // ahead
-  prefetcht1 byte ptr [r11 + 64]                         // ahead
-  prefetcht1 byte ptr [r11 + 128]                        // ahead
-  prefetcht1 byte ptr [r11 + 192]                        // ahead
-  prefetcht1 byte ptr [r11 + 256]                        // ahead
-  prefetcht1 byte ptr [r11 + 320]                        // ahead
-  prefetcht1 byte ptr [r11 + 384]                        // ahead
-  prefetcht1 byte ptr [r11 + 448]                        // ahead
   lea rdx, [rdx + 256]
   lea r13, [r13 + 512]
   lea r11, [r11 + rsi]                                   // ahead

@@ -8,7 +8,7 @@
 //     | 64 x k bits of codes | 32 f32 x scales a block | 32 f32 x zeros a block | 32 f32 x sums | 32 f32 x bias |
 // tile 4 x 32: needs 30 vector registers on avx512_vnni (24 accumulators + 5 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (358617df544a2e2f)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (ae903b606f00aca9)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -213,6 +213,10 @@ L(m):
   jz L(k_done)
   .balign 64
 L(k):
+  prefetcht1 byte ptr [r10 + 0]                          // ahead
+  prefetcht1 byte ptr [r10 + 64]                         // ahead
+  prefetcht1 byte ptr [r10 + 128]                        // ahead
+  prefetcht1 byte ptr [r10 + 192]                        // ahead
   vpbroadcastd zmm9, dword ptr [rbp + 128]               // acc0_0_0
   vmovdqu64 zmm10, zmmword ptr [r12 + 0]                 // raw_0
   vpandd zmm11, zmm10, zmm0                              // lo_0
@@ -293,6 +297,10 @@ L(k):
   vpbroadcastd zmm20, dword ptr [rbp + 108]              // a_3
   vpdpbusd zmm26, zmm10, zmm20                           // acc_3_0
   vpdpbusd zmm15, zmm14, zmm20                           // acc_3_1
+  prefetcht1 byte ptr [r10 + 256]                        // ahead
+  prefetcht1 byte ptr [r10 + 320]                        // ahead
+  prefetcht1 byte ptr [r10 + 384]                        // ahead
+  prefetcht1 byte ptr [r10 + 448]                        // ahead
   vmovdqu64 zmm10, zmmword ptr [r12 + 128]               // raw_0
   vpandd zmm14, zmm10, zmm0                              // lo_0
   vpbroadcastd zmm20, dword ptr [rbp + 16]               // a_0
@@ -413,14 +421,6 @@ L(k):
   vfmadd231ps zmm4, zmm10, zmm13                         // f_3
   vfmadd231ps zmm6, zmm12, zmm13                         // f_5
   vfmadd231ps zmm8, zmm11, zmm13                         // f_7
-  prefetcht1 byte ptr [r10 + 0]                          // ahead
-  prefetcht1 byte ptr [r10 + 64]                         // ahead
-  prefetcht1 byte ptr [r10 + 128]                        // ahead
-  prefetcht1 byte ptr [r10 + 192]                        // ahead
-  prefetcht1 byte ptr [r10 + 256]                        // ahead
-  prefetcht1 byte ptr [r10 + 320]                        // ahead
-  prefetcht1 byte ptr [r10 + 384]                        // ahead
-  prefetcht1 byte ptr [r10 + 448]                        // ahead
   lea rbp, [rbp + 160]
   lea r12, [r12 + 512]
   lea r10, [r10 + rsi]                                   // ahead

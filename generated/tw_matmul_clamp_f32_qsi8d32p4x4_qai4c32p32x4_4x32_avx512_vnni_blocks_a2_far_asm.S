@@ -9,7 +9,7 @@
 // or blocks of any other multiple of 64
 // tile 4 x 32: needs 30 vector registers on avx512_vnni (24 accumulators + 5 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (900b37e5f20e6de8)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (679c127241987a97)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -220,6 +220,8 @@ L(m):
   lea rax, [rdx + rax]
   test r13, r13                                          // dst_3
   cmovz rax, rdx
+  prefetchw byte ptr [r10 + 0]                           // dst_tile
+  prefetchw byte ptr [r10 + 64]                          // dst_tile
   prefetchw byte ptr [rbp + 0]                           // dst_1
   prefetchw byte ptr [rbp + 64]                          // dst_1
   prefetchw byte ptr [rdx + 0]                           // dst_2
@@ -234,8 +236,6 @@ L(m):
   xor edx, edx
   div r12
   mov r12, rax
-  prefetchw byte ptr [r10 + 0]                           // dst_tile
-  prefetchw byte ptr [r10 + 64]                          // dst_tile
   mov rax, 252645135
   vpbroadcastd zmm0, eax                                 // mask
   vpxord zmm1, zmm1, zmm1                                // f_0

@@ -7,17 +7,17 @@
 // rhs i8 n16 kr4 u k%32 b64 [data/b|scales:f16/b|zeros:f16/b|sums:f32*1|bias:f32] (c4423a26ef1acafa)
 //     | 128 x k bits of codes | 16 f16 x scales a block | 16 f16 x zeros a block | 16 f32 x sums | 16 f32 x bias |
 // or blocks of any other multiple of 64
-// tile 4 x 16: needs 15 vector registers on avx2 (8 accumulators + 6 operands + 1 mask), 16 exist
+// tile 4 x 16: needs 16 vector registers on avx2 (9 accumulators + 6 operands + 1 mask), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (9f86629fcd34ce29)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (18e368b35464eec0)
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax block_left  rcx n_left  rdx lhs_panel  rsi ahead_step  rdi args  r8 rhs_panel  r9 m_left
-//  r10 dst_tile  r11 ahead  rbx scratch  rbp k_padded  r12 blocks  r13 rhs_panel  r14 k_left
-//  ymm0 even_bytes  ymm1 acc_0 ...  ymm2 acc_1 ...  ymm3 acc_2 ...  ymm4 acc_3 ...  ymm5 acc_0 ...
-//  ymm6 acc_1 ...  ymm7 acc_2 ...  ymm8 acc_3 ...  ymm9 raw_0 ...  ymm10 even_0 ...
-//  ymm11 raw_1 ...  ymm12 even_1 ...  ymm13 a_0 ...  ymm14 product
+//  rax scratch  rcx n_left  rdx block_left  rsi ahead_step  rdi args  r8 m_left  r9 dst_tile
+//  r10 ahead  r11 m_left  rbx blocks  rbp lhs_panel  r12 rhs_panel  r13 k_left  ymm0 even_bytes
+//  ymm1 f_0  ymm2 acc_0 ...  ymm3 acc_1 ...  ymm4 acc_2 ...  ymm5 acc_3 ...  ymm6 acc_0 ...
+//  ymm7 acc_1 ...  ymm8 acc_2 ...  ymm9 acc_3 ...  ymm10 raw_0 ...  ymm11 even_0 ...
+//  ymm12 raw_1 ...  ymm13 even_1 ...  ymm14 a_0 ...  ymm15 product
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -47,58 +47,60 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qai8c32p16x4_4x16_avx2_blocks_far_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   endbr64
-  sub rsp, 360
-  .cfi_def_cfa_offset 368
-  mov qword ptr [rsp + 304], rbx
+  sub rsp, 344
+  .cfi_def_cfa_offset 352
+  mov qword ptr [rsp + 288], rbx
   .cfi_offset rbx, -64
-  mov qword ptr [rsp + 312], rbp
+  mov qword ptr [rsp + 296], rbp
   .cfi_offset rbp, -56
-  mov qword ptr [rsp + 320], r12
+  mov qword ptr [rsp + 304], r12
   .cfi_offset r12, -48
-  mov qword ptr [rsp + 328], r13
+  mov qword ptr [rsp + 312], r13
   .cfi_offset r13, -40
-  mov qword ptr [rsp + 336], r14
+  mov qword ptr [rsp + 320], r14
   .cfi_offset r14, -32
-  mov qword ptr [rsp + 344], r15
+  mov qword ptr [rsp + 328], r15
   .cfi_offset r15, -24
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p4x4_qai8c32p16x4_4x16_avx2_blocks_far_asm
   sub rsp, 520
   .seh_stackalloc 520
-  mov qword ptr [rsp + 304], rsi
-  .seh_savereg rsi, 304
-  mov qword ptr [rsp + 312], rdi
-  .seh_savereg rdi, 312
-  mov qword ptr [rsp + 320], rbx
-  .seh_savereg rbx, 320
-  mov qword ptr [rsp + 328], rbp
-  .seh_savereg rbp, 328
-  mov qword ptr [rsp + 336], r12
-  .seh_savereg r12, 336
-  mov qword ptr [rsp + 344], r13
-  .seh_savereg r13, 344
-  mov qword ptr [rsp + 352], r14
-  .seh_savereg r14, 352
-  mov qword ptr [rsp + 360], r15
-  .seh_savereg r15, 360
-  vmovaps xmmword ptr [rsp + 368], xmm6
-  .seh_savexmm xmm6, 368
-  vmovaps xmmword ptr [rsp + 384], xmm7
-  .seh_savexmm xmm7, 384
-  vmovaps xmmword ptr [rsp + 400], xmm8
-  .seh_savexmm xmm8, 400
-  vmovaps xmmword ptr [rsp + 416], xmm9
-  .seh_savexmm xmm9, 416
-  vmovaps xmmword ptr [rsp + 432], xmm10
-  .seh_savexmm xmm10, 432
-  vmovaps xmmword ptr [rsp + 448], xmm11
-  .seh_savexmm xmm11, 448
-  vmovaps xmmword ptr [rsp + 464], xmm12
-  .seh_savexmm xmm12, 464
-  vmovaps xmmword ptr [rsp + 480], xmm13
-  .seh_savexmm xmm13, 480
-  vmovaps xmmword ptr [rsp + 496], xmm14
-  .seh_savexmm xmm14, 496
+  mov qword ptr [rsp + 288], rsi
+  .seh_savereg rsi, 288
+  mov qword ptr [rsp + 296], rdi
+  .seh_savereg rdi, 296
+  mov qword ptr [rsp + 304], rbx
+  .seh_savereg rbx, 304
+  mov qword ptr [rsp + 312], rbp
+  .seh_savereg rbp, 312
+  mov qword ptr [rsp + 320], r12
+  .seh_savereg r12, 320
+  mov qword ptr [rsp + 328], r13
+  .seh_savereg r13, 328
+  mov qword ptr [rsp + 336], r14
+  .seh_savereg r14, 336
+  mov qword ptr [rsp + 344], r15
+  .seh_savereg r15, 344
+  vmovaps xmmword ptr [rsp + 352], xmm6
+  .seh_savexmm xmm6, 352
+  vmovaps xmmword ptr [rsp + 368], xmm7
+  .seh_savexmm xmm7, 368
+  vmovaps xmmword ptr [rsp + 384], xmm8
+  .seh_savexmm xmm8, 384
+  vmovaps xmmword ptr [rsp + 400], xmm9
+  .seh_savexmm xmm9, 400
+  vmovaps xmmword ptr [rsp + 416], xmm10
+  .seh_savexmm xmm10, 416
+  vmovaps xmmword ptr [rsp + 432], xmm11
+  .seh_savexmm xmm11, 432
+  vmovaps xmmword ptr [rsp + 448], xmm12
+  .seh_savexmm xmm12, 448
+  vmovaps xmmword ptr [rsp + 464], xmm13
+  .seh_savexmm xmm13, 464
+  vmovaps xmmword ptr [rsp + 480], xmm14
+  .seh_savexmm xmm14, 480
+  vmovaps xmmword ptr [rsp + 496], xmm15
+  .seh_savexmm xmm15, 496
   .seh_endprologue
   mov rdi, rcx
 #endif
@@ -171,37 +173,38 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qai8c32p16x4_4x16_avx2_blocks_far_asm:
   test rdx, rdx                                          // ahead_step
   cmovz r8, r9
   mov qword ptr [rsp + 32], r8                           // ahead_step, kept in the frame
-  mov r8, qword ptr [rdi + 8*10]                         // rhs_panel
-  mov rdx, rcx                                           // n_left
+  mov rdx, qword ptr [rdi + 8*10]                        // rhs_panel
+  mov r8, rcx                                            // n_left
   test rcx, rcx
   jz L(n_done)
 L(n):
+  mov qword ptr [rsp + 48], rdx                          // rhs_panel, kept in the frame
   mov qword ptr [rsp + 24], rax                          // column_bytes, kept in the frame
-  mov qword ptr [rsp + 16], rdx                          // n_left, kept in the frame
-  mov r9, qword ptr [rdi + 8*1]                          // m_left
+  mov qword ptr [rsp + 16], r8                           // n_left, kept in the frame
+  mov r8, qword ptr [rdi + 8*1]                          // m_left
   mov rax, qword ptr [rdi + 8*12]                        // dst
   mov rdx, qword ptr [rsp + 24]                          // column_bytes
-  lea r10, [rax + rdx]                                   // dst_tile
+  lea r9, [rax + rdx]                                    // dst_tile
   mov rax, qword ptr [rdi + 8*5]                         // lhs_panel
   mov rdx, qword ptr [rdi + 8*19]                        // rhs_prefetch
-  lea r11, [r8 + rdx]                                    // ahead
-  mov rdx, r9                                            // m_left
-  test r9, r9
+  mov r10, qword ptr [rsp + 48]                          // rhs_panel
+  lea r10, [r10 + rdx]                                   // ahead
+  mov r11, r8                                            // m_left
+  test r8, r8
   jz L(m_done)
 L(m):
-  mov qword ptr [rsp + 40], rdx                          // m_left, kept in the frame
   mov qword ptr [rsp + 0], rax                           // lhs_panel, kept in the frame
   mov rax, 1
-  mov rdx, qword ptr [rsp + 40]                          // m_left
+  mov rdx, r11                                           // m_left
   cmp rdx, rax
   cmovb rdx, rax
   sub rdx, rax
   mov rax, qword ptr [rdi + 8*13]                        // dst_stride
-  lea rbx, [r10 + rax]
+  lea rbx, [r9 + rax]
   test rdx, rdx                                          // dst_1
-  cmovz rbx, r10
+  cmovz rbx, r9
   mov rdx, 2
-  mov rbp, qword ptr [rsp + 40]                          // m_left
+  mov rbp, r11                                           // m_left
   cmp rbp, rdx
   cmovb rbp, rdx
   sub rbp, rdx
@@ -209,940 +212,940 @@ L(m):
   test rbp, rbp                                          // dst_2
   cmovz rdx, rbx
   mov rbp, 3
-  mov r12, qword ptr [rsp + 40]                          // m_left
+  mov r12, r11                                           // m_left
   cmp r12, rbp
   cmovb r12, rbp
   sub r12, rbp
   lea rax, [rdx + rax]
   test r12, r12                                          // dst_3
   cmovz rax, rdx
+  prefetchw byte ptr [r9 + 0]                            // dst_tile
   prefetchw byte ptr [rbx + 0]                           // dst_1
   prefetchw byte ptr [rdx + 0]                           // dst_2
   prefetchw byte ptr [rax + 0]                           // dst_3
-  lea rbx, [rsp + 48]                                    // scratch
-  vpxor xmm0, xmm0, xmm0                                 // f_0
-  vmovdqu ymmword ptr [rbx + 0], ymm0                    // f_0
-  vmovdqu ymmword ptr [rbx + 32], ymm0                   // f_0
-  vmovdqu ymmword ptr [rbx + 64], ymm0                   // f_0
-  vmovdqu ymmword ptr [rbx + 96], ymm0                   // f_0
-  vmovdqu ymmword ptr [rbx + 128], ymm0                  // f_0
-  vmovdqu ymmword ptr [rbx + 160], ymm0                  // f_0
-  vmovdqu ymmword ptr [rbx + 192], ymm0                  // f_0
-  vmovdqu ymmword ptr [rbx + 224], ymm0                  // f_0
   mov rax, qword ptr [rdi + 8*3]                         // k
-  lea rbp, [rax + 31]
-  and rbp, -32                                           // k_padded
-  mov r12, qword ptr [rdi + 8*4]                         // block
+  lea rax, [rax + 31]
+  and rax, -32                                           // k_padded
+  mov qword ptr [rsp + 40], rax                          // k_padded, kept in the frame
+  mov rbx, qword ptr [rdi + 8*4]                         // block
+  mov rbp, qword ptr [rsp + 40]                          // k_padded
   mov rax, rbp                                           // blocks
   xor edx, edx
-  div r12
-  mov r12, rax
-  prefetchw byte ptr [r10 + 0]                           // dst_tile
+  div rbx
+  mov rbx, rax
   mov rax, 16711935
   vmovd xmm0, eax                                        // even_bytes
   vpbroadcastd ymm0, xmm0
-  mov rax, r12                                           // blocks
-  mov rdx, qword ptr [rsp + 0]                           // lhs_panel
-  mov r13, r8                                            // rhs_panel
-  test rax, rax
+  lea rax, [rsp + 64]                                    // scratch
+  vpxor xmm1, xmm1, xmm1                                 // f_0
+  vmovdqu ymmword ptr [rax + 0], ymm1                    // f_0
+  vmovdqu ymmword ptr [rax + 32], ymm1                   // f_0
+  vmovdqu ymmword ptr [rax + 64], ymm1                   // f_0
+  vmovdqu ymmword ptr [rax + 96], ymm1                   // f_0
+  vmovdqu ymmword ptr [rax + 128], ymm1                  // f_0
+  vmovdqu ymmword ptr [rax + 160], ymm1                  // f_0
+  vmovdqu ymmword ptr [rax + 192], ymm1                  // f_0
+  mov rdx, rbx                                           // blocks
+  mov rbp, qword ptr [rsp + 0]                           // lhs_panel
+  mov r12, qword ptr [rsp + 48]                          // rhs_panel
+  test rdx, rdx
   jz L(block_done)
 L(block):
-  mov r14, qword ptr [rdi + 8*4]                         // block
-  mov r15, 8
-  imul r14, r15
-  lea r14, [rdx + r14]                                   // end
-  vpbroadcastd ymm1, dword ptr [r14 + 0]                 // acc_0
-  vpbroadcastd ymm2, dword ptr [r14 + 4]                 // acc_1
-  vpbroadcastd ymm3, dword ptr [r14 + 8]                 // acc_2
-  vpbroadcastd ymm4, dword ptr [r14 + 12]                // acc_3
-  mov r14, qword ptr [rdi + 8*4]                         // block
-  shr r14, 6                                             // steps
-  vmovdqa ymm5, ymm1                                     // acc_0
-  vmovdqa ymm6, ymm2                                     // acc_1
-  vmovdqa ymm7, ymm3                                     // acc_2
-  vmovdqa ymm8, ymm4                                     // acc_3
-  test r14, r14
+  mov r13, qword ptr [rdi + 8*4]                         // block
+  mov r14, 8
+  imul r13, r14
+  lea r13, [rbp + r13]                                   // end
+  vpbroadcastd ymm2, dword ptr [r13 + 0]                 // acc_0
+  vpbroadcastd ymm3, dword ptr [r13 + 4]                 // acc_1
+  vpbroadcastd ymm4, dword ptr [r13 + 8]                 // acc_2
+  vpbroadcastd ymm5, dword ptr [r13 + 12]                // acc_3
+  mov r13, qword ptr [rdi + 8*4]                         // block
+  shr r13, 6                                             // steps
+  vmovdqa ymm6, ymm2                                     // acc_0
+  vmovdqa ymm7, ymm3                                     // acc_1
+  vmovdqa ymm8, ymm4                                     // acc_2
+  vmovdqa ymm9, ymm5                                     // acc_3
+  test r13, r13
   jz L(k_done)
   .balign 64
 L(k):
-  prefetcht1 byte ptr [r11 + 0]                          // ahead
-  vmovdqu ymm9, ymmword ptr [r13 + 0]                    // raw_0
-  vpand ymm10, ymm9, ymm0                                // even_0
-  vpsrlw ymm9, ymm9, 8                                   // odd_0
-  vmovdqu ymm11, ymmword ptr [r13 + 32]                  // raw_1
-  vpand ymm12, ymm11, ymm0                               // even_1
-  vpsrlw ymm11, ymm11, 8                                 // odd_1
-  vpbroadcastd ymm13, dword ptr [rdx + 0]                // a_0
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm1, ymm1, ymm14                               // acc_0_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm13                               // acc_0_1
-  vpbroadcastd ymm13, dword ptr [rdx + 8]                // a_1
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm14                               // acc_1_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_1_1
-  vpbroadcastd ymm13, dword ptr [rdx + 16]               // a_2
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm14                               // acc_2_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm13                               // acc_2_1
-  vpbroadcastd ymm13, dword ptr [rdx + 24]               // a_3
-  vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm4, ymm4, ymm10                               // acc_3_0
-  vpmaddwd ymm10, ymm12, ymm13                           // product
-  vpaddd ymm8, ymm8, ymm10                               // acc_3_1
-  vpbroadcastd ymm10, dword ptr [rdx + 4]                // a_0
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm1, ymm1, ymm12                               // acc_0_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm5, ymm5, ymm10                               // acc_0_1
-  vpbroadcastd ymm10, dword ptr [rdx + 12]               // a_1
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm2, ymm2, ymm12                               // acc_1_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_1_1
-  vpbroadcastd ymm10, dword ptr [rdx + 20]               // a_2
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm3, ymm3, ymm12                               // acc_2_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_2_1
-  vpbroadcastd ymm10, dword ptr [rdx + 28]               // a_3
-  vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm4, ymm4, ymm9                                // acc_3_0
-  vpmaddwd ymm9, ymm11, ymm10                            // product
-  vpaddd ymm8, ymm8, ymm9                                // acc_3_1
-  prefetcht1 byte ptr [r11 + 64]                         // ahead
-  vmovdqu ymm9, ymmword ptr [r13 + 64]                   // raw_0
-  vpand ymm10, ymm9, ymm0                                // even_0
-  vpsrlw ymm9, ymm9, 8                                   // odd_0
-  vmovdqu ymm11, ymmword ptr [r13 + 96]                  // raw_1
-  vpand ymm12, ymm11, ymm0                               // even_1
-  vpsrlw ymm11, ymm11, 8                                 // odd_1
-  vpbroadcastd ymm13, dword ptr [rdx + 32]               // a_0
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm1, ymm1, ymm14                               // acc_0_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm13                               // acc_0_1
-  vpbroadcastd ymm13, dword ptr [rdx + 40]               // a_1
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm14                               // acc_1_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_1_1
-  vpbroadcastd ymm13, dword ptr [rdx + 48]               // a_2
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm14                               // acc_2_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm13                               // acc_2_1
-  vpbroadcastd ymm13, dword ptr [rdx + 56]               // a_3
-  vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm4, ymm4, ymm10                               // acc_3_0
-  vpmaddwd ymm10, ymm12, ymm13                           // product
-  vpaddd ymm8, ymm8, ymm10                               // acc_3_1
-  vpbroadcastd ymm10, dword ptr [rdx + 36]               // a_0
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm1, ymm1, ymm12                               // acc_0_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm5, ymm5, ymm10                               // acc_0_1
-  vpbroadcastd ymm10, dword ptr [rdx + 44]               // a_1
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm2, ymm2, ymm12                               // acc_1_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_1_1
-  vpbroadcastd ymm10, dword ptr [rdx + 52]               // a_2
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm3, ymm3, ymm12                               // acc_2_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_2_1
-  vpbroadcastd ymm10, dword ptr [rdx + 60]               // a_3
-  vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm4, ymm4, ymm9                                // acc_3_0
-  vpmaddwd ymm9, ymm11, ymm10                            // product
-  vpaddd ymm8, ymm8, ymm9                                // acc_3_1
-  prefetcht1 byte ptr [r11 + 128]                        // ahead
-  vmovdqu ymm9, ymmword ptr [r13 + 128]                  // raw_0
-  vpand ymm10, ymm9, ymm0                                // even_0
-  vpsrlw ymm9, ymm9, 8                                   // odd_0
-  vmovdqu ymm11, ymmword ptr [r13 + 160]                 // raw_1
-  vpand ymm12, ymm11, ymm0                               // even_1
-  vpsrlw ymm11, ymm11, 8                                 // odd_1
-  vpbroadcastd ymm13, dword ptr [rdx + 64]               // a_0
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm1, ymm1, ymm14                               // acc_0_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm13                               // acc_0_1
-  vpbroadcastd ymm13, dword ptr [rdx + 72]               // a_1
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm14                               // acc_1_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_1_1
-  vpbroadcastd ymm13, dword ptr [rdx + 80]               // a_2
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm14                               // acc_2_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm13                               // acc_2_1
-  vpbroadcastd ymm13, dword ptr [rdx + 88]               // a_3
-  vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm4, ymm4, ymm10                               // acc_3_0
-  vpmaddwd ymm10, ymm12, ymm13                           // product
-  vpaddd ymm8, ymm8, ymm10                               // acc_3_1
-  vpbroadcastd ymm10, dword ptr [rdx + 68]               // a_0
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm1, ymm1, ymm12                               // acc_0_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm5, ymm5, ymm10                               // acc_0_1
-  vpbroadcastd ymm10, dword ptr [rdx + 76]               // a_1
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm2, ymm2, ymm12                               // acc_1_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_1_1
-  vpbroadcastd ymm10, dword ptr [rdx + 84]               // a_2
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm3, ymm3, ymm12                               // acc_2_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_2_1
-  vpbroadcastd ymm10, dword ptr [rdx + 92]               // a_3
-  vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm4, ymm4, ymm9                                // acc_3_0
-  vpmaddwd ymm9, ymm11, ymm10                            // product
-  vpaddd ymm8, ymm8, ymm9                                // acc_3_1
-  prefetcht1 byte ptr [r11 + 192]                        // ahead
-  vmovdqu ymm9, ymmword ptr [r13 + 192]                  // raw_0
-  vpand ymm10, ymm9, ymm0                                // even_0
-  vpsrlw ymm9, ymm9, 8                                   // odd_0
-  vmovdqu ymm11, ymmword ptr [r13 + 224]                 // raw_1
-  vpand ymm12, ymm11, ymm0                               // even_1
-  vpsrlw ymm11, ymm11, 8                                 // odd_1
-  vpbroadcastd ymm13, dword ptr [rdx + 96]               // a_0
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm1, ymm1, ymm14                               // acc_0_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm13                               // acc_0_1
-  vpbroadcastd ymm13, dword ptr [rdx + 104]              // a_1
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm14                               // acc_1_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_1_1
-  vpbroadcastd ymm13, dword ptr [rdx + 112]              // a_2
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm14                               // acc_2_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm13                               // acc_2_1
-  vpbroadcastd ymm13, dword ptr [rdx + 120]              // a_3
-  vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm4, ymm4, ymm10                               // acc_3_0
-  vpmaddwd ymm10, ymm12, ymm13                           // product
-  vpaddd ymm8, ymm8, ymm10                               // acc_3_1
-  vpbroadcastd ymm10, dword ptr [rdx + 100]              // a_0
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm1, ymm1, ymm12                               // acc_0_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm5, ymm5, ymm10                               // acc_0_1
-  vpbroadcastd ymm10, dword ptr [rdx + 108]              // a_1
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm2, ymm2, ymm12                               // acc_1_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_1_1
-  vpbroadcastd ymm10, dword ptr [rdx + 116]              // a_2
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm3, ymm3, ymm12                               // acc_2_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_2_1
-  vpbroadcastd ymm10, dword ptr [rdx + 124]              // a_3
-  vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm4, ymm4, ymm9                                // acc_3_0
-  vpmaddwd ymm9, ymm11, ymm10                            // product
-  vpaddd ymm8, ymm8, ymm9                                // acc_3_1
-  prefetcht1 byte ptr [r11 + 256]                        // ahead
-  vmovdqu ymm9, ymmword ptr [r13 + 256]                  // raw_0
-  vpand ymm10, ymm9, ymm0                                // even_0
-  vpsrlw ymm9, ymm9, 8                                   // odd_0
-  vmovdqu ymm11, ymmword ptr [r13 + 288]                 // raw_1
-  vpand ymm12, ymm11, ymm0                               // even_1
-  vpsrlw ymm11, ymm11, 8                                 // odd_1
-  vpbroadcastd ymm13, dword ptr [rdx + 128]              // a_0
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm1, ymm1, ymm14                               // acc_0_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm13                               // acc_0_1
-  vpbroadcastd ymm13, dword ptr [rdx + 136]              // a_1
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm14                               // acc_1_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_1_1
-  vpbroadcastd ymm13, dword ptr [rdx + 144]              // a_2
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm14                               // acc_2_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm13                               // acc_2_1
-  vpbroadcastd ymm13, dword ptr [rdx + 152]              // a_3
-  vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm4, ymm4, ymm10                               // acc_3_0
-  vpmaddwd ymm10, ymm12, ymm13                           // product
-  vpaddd ymm8, ymm8, ymm10                               // acc_3_1
-  vpbroadcastd ymm10, dword ptr [rdx + 132]              // a_0
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm1, ymm1, ymm12                               // acc_0_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm5, ymm5, ymm10                               // acc_0_1
-  vpbroadcastd ymm10, dword ptr [rdx + 140]              // a_1
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm2, ymm2, ymm12                               // acc_1_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_1_1
-  vpbroadcastd ymm10, dword ptr [rdx + 148]              // a_2
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm3, ymm3, ymm12                               // acc_2_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_2_1
-  vpbroadcastd ymm10, dword ptr [rdx + 156]              // a_3
-  vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm4, ymm4, ymm9                                // acc_3_0
-  vpmaddwd ymm9, ymm11, ymm10                            // product
-  vpaddd ymm8, ymm8, ymm9                                // acc_3_1
-  prefetcht1 byte ptr [r11 + 320]                        // ahead
-  vmovdqu ymm9, ymmword ptr [r13 + 320]                  // raw_0
-  vpand ymm10, ymm9, ymm0                                // even_0
-  vpsrlw ymm9, ymm9, 8                                   // odd_0
-  vmovdqu ymm11, ymmword ptr [r13 + 352]                 // raw_1
-  vpand ymm12, ymm11, ymm0                               // even_1
-  vpsrlw ymm11, ymm11, 8                                 // odd_1
-  vpbroadcastd ymm13, dword ptr [rdx + 160]              // a_0
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm1, ymm1, ymm14                               // acc_0_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm13                               // acc_0_1
-  vpbroadcastd ymm13, dword ptr [rdx + 168]              // a_1
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm14                               // acc_1_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_1_1
-  vpbroadcastd ymm13, dword ptr [rdx + 176]              // a_2
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm14                               // acc_2_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm13                               // acc_2_1
-  vpbroadcastd ymm13, dword ptr [rdx + 184]              // a_3
-  vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm4, ymm4, ymm10                               // acc_3_0
-  vpmaddwd ymm10, ymm12, ymm13                           // product
-  vpaddd ymm8, ymm8, ymm10                               // acc_3_1
-  vpbroadcastd ymm10, dword ptr [rdx + 164]              // a_0
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm1, ymm1, ymm12                               // acc_0_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm5, ymm5, ymm10                               // acc_0_1
-  vpbroadcastd ymm10, dword ptr [rdx + 172]              // a_1
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm2, ymm2, ymm12                               // acc_1_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_1_1
-  vpbroadcastd ymm10, dword ptr [rdx + 180]              // a_2
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm3, ymm3, ymm12                               // acc_2_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_2_1
-  vpbroadcastd ymm10, dword ptr [rdx + 188]              // a_3
-  vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm4, ymm4, ymm9                                // acc_3_0
-  vpmaddwd ymm9, ymm11, ymm10                            // product
-  vpaddd ymm8, ymm8, ymm9                                // acc_3_1
-  prefetcht1 byte ptr [r11 + 384]                        // ahead
-  vmovdqu ymm9, ymmword ptr [r13 + 384]                  // raw_0
-  vpand ymm10, ymm9, ymm0                                // even_0
-  vpsrlw ymm9, ymm9, 8                                   // odd_0
-  vmovdqu ymm11, ymmword ptr [r13 + 416]                 // raw_1
-  vpand ymm12, ymm11, ymm0                               // even_1
-  vpsrlw ymm11, ymm11, 8                                 // odd_1
-  vpbroadcastd ymm13, dword ptr [rdx + 192]              // a_0
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm1, ymm1, ymm14                               // acc_0_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm13                               // acc_0_1
-  vpbroadcastd ymm13, dword ptr [rdx + 200]              // a_1
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm14                               // acc_1_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_1_1
-  vpbroadcastd ymm13, dword ptr [rdx + 208]              // a_2
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm14                               // acc_2_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm13                               // acc_2_1
-  vpbroadcastd ymm13, dword ptr [rdx + 216]              // a_3
-  vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm4, ymm4, ymm10                               // acc_3_0
-  vpmaddwd ymm10, ymm12, ymm13                           // product
-  vpaddd ymm8, ymm8, ymm10                               // acc_3_1
-  vpbroadcastd ymm10, dword ptr [rdx + 196]              // a_0
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm1, ymm1, ymm12                               // acc_0_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm5, ymm5, ymm10                               // acc_0_1
-  vpbroadcastd ymm10, dword ptr [rdx + 204]              // a_1
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm2, ymm2, ymm12                               // acc_1_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_1_1
-  vpbroadcastd ymm10, dword ptr [rdx + 212]              // a_2
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm3, ymm3, ymm12                               // acc_2_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_2_1
-  vpbroadcastd ymm10, dword ptr [rdx + 220]              // a_3
-  vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm4, ymm4, ymm9                                // acc_3_0
-  vpmaddwd ymm9, ymm11, ymm10                            // product
-  vpaddd ymm8, ymm8, ymm9                                // acc_3_1
-  prefetcht1 byte ptr [r11 + 448]                        // ahead
-  vmovdqu ymm9, ymmword ptr [r13 + 448]                  // raw_0
-  vpand ymm10, ymm9, ymm0                                // even_0
-  vpsrlw ymm9, ymm9, 8                                   // odd_0
-  vmovdqu ymm11, ymmword ptr [r13 + 480]                 // raw_1
-  vpand ymm12, ymm11, ymm0                               // even_1
-  vpsrlw ymm11, ymm11, 8                                 // odd_1
-  vpbroadcastd ymm13, dword ptr [rdx + 224]              // a_0
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm1, ymm1, ymm14                               // acc_0_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm13                               // acc_0_1
-  vpbroadcastd ymm13, dword ptr [rdx + 232]              // a_1
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm14                               // acc_1_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_1_1
-  vpbroadcastd ymm13, dword ptr [rdx + 240]              // a_2
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm14                               // acc_2_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm13                               // acc_2_1
-  vpbroadcastd ymm13, dword ptr [rdx + 248]              // a_3
-  vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm4, ymm4, ymm10                               // acc_3_0
-  vpmaddwd ymm10, ymm12, ymm13                           // product
-  vpaddd ymm8, ymm8, ymm10                               // acc_3_1
-  vpbroadcastd ymm10, dword ptr [rdx + 228]              // a_0
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm1, ymm1, ymm12                               // acc_0_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm5, ymm5, ymm10                               // acc_0_1
-  vpbroadcastd ymm10, dword ptr [rdx + 236]              // a_1
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm2, ymm2, ymm12                               // acc_1_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_1_1
-  vpbroadcastd ymm10, dword ptr [rdx + 244]              // a_2
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm3, ymm3, ymm12                               // acc_2_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_2_1
-  vpbroadcastd ymm10, dword ptr [rdx + 252]              // a_3
-  vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm4, ymm4, ymm9                                // acc_3_0
-  vpmaddwd ymm9, ymm11, ymm10                            // product
-  vpaddd ymm8, ymm8, ymm9                                // acc_3_1
-  prefetcht1 byte ptr [r11 + 512]                        // ahead
-  vmovdqu ymm9, ymmword ptr [r13 + 512]                  // raw_0
-  vpand ymm10, ymm9, ymm0                                // even_0
-  vpsrlw ymm9, ymm9, 8                                   // odd_0
-  vmovdqu ymm11, ymmword ptr [r13 + 544]                 // raw_1
-  vpand ymm12, ymm11, ymm0                               // even_1
-  vpsrlw ymm11, ymm11, 8                                 // odd_1
-  vpbroadcastd ymm13, dword ptr [rdx + 256]              // a_0
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm1, ymm1, ymm14                               // acc_0_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm13                               // acc_0_1
-  vpbroadcastd ymm13, dword ptr [rdx + 264]              // a_1
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm14                               // acc_1_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_1_1
-  vpbroadcastd ymm13, dword ptr [rdx + 272]              // a_2
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm14                               // acc_2_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm13                               // acc_2_1
-  vpbroadcastd ymm13, dword ptr [rdx + 280]              // a_3
-  vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm4, ymm4, ymm10                               // acc_3_0
-  vpmaddwd ymm10, ymm12, ymm13                           // product
-  vpaddd ymm8, ymm8, ymm10                               // acc_3_1
-  vpbroadcastd ymm10, dword ptr [rdx + 260]              // a_0
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm1, ymm1, ymm12                               // acc_0_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm5, ymm5, ymm10                               // acc_0_1
-  vpbroadcastd ymm10, dword ptr [rdx + 268]              // a_1
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm2, ymm2, ymm12                               // acc_1_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_1_1
-  vpbroadcastd ymm10, dword ptr [rdx + 276]              // a_2
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm3, ymm3, ymm12                               // acc_2_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_2_1
-  vpbroadcastd ymm10, dword ptr [rdx + 284]              // a_3
-  vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm4, ymm4, ymm9                                // acc_3_0
-  vpmaddwd ymm9, ymm11, ymm10                            // product
-  vpaddd ymm8, ymm8, ymm9                                // acc_3_1
-  prefetcht1 byte ptr [r11 + 576]                        // ahead
-  vmovdqu ymm9, ymmword ptr [r13 + 576]                  // raw_0
-  vpand ymm10, ymm9, ymm0                                // even_0
-  vpsrlw ymm9, ymm9, 8                                   // odd_0
-  vmovdqu ymm11, ymmword ptr [r13 + 608]                 // raw_1
-  vpand ymm12, ymm11, ymm0                               // even_1
-  vpsrlw ymm11, ymm11, 8                                 // odd_1
-  vpbroadcastd ymm13, dword ptr [rdx + 288]              // a_0
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm1, ymm1, ymm14                               // acc_0_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm13                               // acc_0_1
-  vpbroadcastd ymm13, dword ptr [rdx + 296]              // a_1
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm14                               // acc_1_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_1_1
-  vpbroadcastd ymm13, dword ptr [rdx + 304]              // a_2
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm14                               // acc_2_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm13                               // acc_2_1
-  vpbroadcastd ymm13, dword ptr [rdx + 312]              // a_3
-  vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm4, ymm4, ymm10                               // acc_3_0
-  vpmaddwd ymm10, ymm12, ymm13                           // product
-  vpaddd ymm8, ymm8, ymm10                               // acc_3_1
-  vpbroadcastd ymm10, dword ptr [rdx + 292]              // a_0
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm1, ymm1, ymm12                               // acc_0_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm5, ymm5, ymm10                               // acc_0_1
-  vpbroadcastd ymm10, dword ptr [rdx + 300]              // a_1
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm2, ymm2, ymm12                               // acc_1_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_1_1
-  vpbroadcastd ymm10, dword ptr [rdx + 308]              // a_2
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm3, ymm3, ymm12                               // acc_2_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_2_1
-  vpbroadcastd ymm10, dword ptr [rdx + 316]              // a_3
-  vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm4, ymm4, ymm9                                // acc_3_0
-  vpmaddwd ymm9, ymm11, ymm10                            // product
-  vpaddd ymm8, ymm8, ymm9                                // acc_3_1
-  prefetcht1 byte ptr [r11 + 640]                        // ahead
-  vmovdqu ymm9, ymmword ptr [r13 + 640]                  // raw_0
-  vpand ymm10, ymm9, ymm0                                // even_0
-  vpsrlw ymm9, ymm9, 8                                   // odd_0
-  vmovdqu ymm11, ymmword ptr [r13 + 672]                 // raw_1
-  vpand ymm12, ymm11, ymm0                               // even_1
-  vpsrlw ymm11, ymm11, 8                                 // odd_1
-  vpbroadcastd ymm13, dword ptr [rdx + 320]              // a_0
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm1, ymm1, ymm14                               // acc_0_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm13                               // acc_0_1
-  vpbroadcastd ymm13, dword ptr [rdx + 328]              // a_1
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm14                               // acc_1_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_1_1
-  vpbroadcastd ymm13, dword ptr [rdx + 336]              // a_2
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm14                               // acc_2_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm13                               // acc_2_1
-  vpbroadcastd ymm13, dword ptr [rdx + 344]              // a_3
-  vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm4, ymm4, ymm10                               // acc_3_0
-  vpmaddwd ymm10, ymm12, ymm13                           // product
-  vpaddd ymm8, ymm8, ymm10                               // acc_3_1
-  vpbroadcastd ymm10, dword ptr [rdx + 324]              // a_0
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm1, ymm1, ymm12                               // acc_0_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm5, ymm5, ymm10                               // acc_0_1
-  vpbroadcastd ymm10, dword ptr [rdx + 332]              // a_1
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm2, ymm2, ymm12                               // acc_1_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_1_1
-  vpbroadcastd ymm10, dword ptr [rdx + 340]              // a_2
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm3, ymm3, ymm12                               // acc_2_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_2_1
-  vpbroadcastd ymm10, dword ptr [rdx + 348]              // a_3
-  vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm4, ymm4, ymm9                                // acc_3_0
-  vpmaddwd ymm9, ymm11, ymm10                            // product
-  vpaddd ymm8, ymm8, ymm9                                // acc_3_1
-  prefetcht1 byte ptr [r11 + 704]                        // ahead
-  vmovdqu ymm9, ymmword ptr [r13 + 704]                  // raw_0
-  vpand ymm10, ymm9, ymm0                                // even_0
-  vpsrlw ymm9, ymm9, 8                                   // odd_0
-  vmovdqu ymm11, ymmword ptr [r13 + 736]                 // raw_1
-  vpand ymm12, ymm11, ymm0                               // even_1
-  vpsrlw ymm11, ymm11, 8                                 // odd_1
-  vpbroadcastd ymm13, dword ptr [rdx + 352]              // a_0
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm1, ymm1, ymm14                               // acc_0_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm13                               // acc_0_1
-  vpbroadcastd ymm13, dword ptr [rdx + 360]              // a_1
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm14                               // acc_1_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_1_1
-  vpbroadcastd ymm13, dword ptr [rdx + 368]              // a_2
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm14                               // acc_2_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm13                               // acc_2_1
-  vpbroadcastd ymm13, dword ptr [rdx + 376]              // a_3
-  vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm4, ymm4, ymm10                               // acc_3_0
-  vpmaddwd ymm10, ymm12, ymm13                           // product
-  vpaddd ymm8, ymm8, ymm10                               // acc_3_1
-  vpbroadcastd ymm10, dword ptr [rdx + 356]              // a_0
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm1, ymm1, ymm12                               // acc_0_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm5, ymm5, ymm10                               // acc_0_1
-  vpbroadcastd ymm10, dword ptr [rdx + 364]              // a_1
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm2, ymm2, ymm12                               // acc_1_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_1_1
-  vpbroadcastd ymm10, dword ptr [rdx + 372]              // a_2
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm3, ymm3, ymm12                               // acc_2_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_2_1
-  vpbroadcastd ymm10, dword ptr [rdx + 380]              // a_3
-  vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm4, ymm4, ymm9                                // acc_3_0
-  vpmaddwd ymm9, ymm11, ymm10                            // product
-  vpaddd ymm8, ymm8, ymm9                                // acc_3_1
-  prefetcht1 byte ptr [r11 + 768]                        // ahead
-  vmovdqu ymm9, ymmword ptr [r13 + 768]                  // raw_0
-  vpand ymm10, ymm9, ymm0                                // even_0
-  vpsrlw ymm9, ymm9, 8                                   // odd_0
-  vmovdqu ymm11, ymmword ptr [r13 + 800]                 // raw_1
-  vpand ymm12, ymm11, ymm0                               // even_1
-  vpsrlw ymm11, ymm11, 8                                 // odd_1
-  vpbroadcastd ymm13, dword ptr [rdx + 384]              // a_0
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm1, ymm1, ymm14                               // acc_0_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm13                               // acc_0_1
-  vpbroadcastd ymm13, dword ptr [rdx + 392]              // a_1
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm14                               // acc_1_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_1_1
-  vpbroadcastd ymm13, dword ptr [rdx + 400]              // a_2
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm14                               // acc_2_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm13                               // acc_2_1
-  vpbroadcastd ymm13, dword ptr [rdx + 408]              // a_3
-  vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm4, ymm4, ymm10                               // acc_3_0
-  vpmaddwd ymm10, ymm12, ymm13                           // product
-  vpaddd ymm8, ymm8, ymm10                               // acc_3_1
-  vpbroadcastd ymm10, dword ptr [rdx + 388]              // a_0
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm1, ymm1, ymm12                               // acc_0_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm5, ymm5, ymm10                               // acc_0_1
-  vpbroadcastd ymm10, dword ptr [rdx + 396]              // a_1
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm2, ymm2, ymm12                               // acc_1_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_1_1
-  vpbroadcastd ymm10, dword ptr [rdx + 404]              // a_2
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm3, ymm3, ymm12                               // acc_2_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_2_1
-  vpbroadcastd ymm10, dword ptr [rdx + 412]              // a_3
-  vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm4, ymm4, ymm9                                // acc_3_0
-  vpmaddwd ymm9, ymm11, ymm10                            // product
-  vpaddd ymm8, ymm8, ymm9                                // acc_3_1
-  prefetcht1 byte ptr [r11 + 832]                        // ahead
-  vmovdqu ymm9, ymmword ptr [r13 + 832]                  // raw_0
-  vpand ymm10, ymm9, ymm0                                // even_0
-  vpsrlw ymm9, ymm9, 8                                   // odd_0
-  vmovdqu ymm11, ymmword ptr [r13 + 864]                 // raw_1
-  vpand ymm12, ymm11, ymm0                               // even_1
-  vpsrlw ymm11, ymm11, 8                                 // odd_1
-  vpbroadcastd ymm13, dword ptr [rdx + 416]              // a_0
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm1, ymm1, ymm14                               // acc_0_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm13                               // acc_0_1
-  vpbroadcastd ymm13, dword ptr [rdx + 424]              // a_1
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm14                               // acc_1_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_1_1
-  vpbroadcastd ymm13, dword ptr [rdx + 432]              // a_2
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm14                               // acc_2_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm13                               // acc_2_1
-  vpbroadcastd ymm13, dword ptr [rdx + 440]              // a_3
-  vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm4, ymm4, ymm10                               // acc_3_0
-  vpmaddwd ymm10, ymm12, ymm13                           // product
-  vpaddd ymm8, ymm8, ymm10                               // acc_3_1
-  vpbroadcastd ymm10, dword ptr [rdx + 420]              // a_0
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm1, ymm1, ymm12                               // acc_0_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm5, ymm5, ymm10                               // acc_0_1
-  vpbroadcastd ymm10, dword ptr [rdx + 428]              // a_1
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm2, ymm2, ymm12                               // acc_1_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_1_1
-  vpbroadcastd ymm10, dword ptr [rdx + 436]              // a_2
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm3, ymm3, ymm12                               // acc_2_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_2_1
-  vpbroadcastd ymm10, dword ptr [rdx + 444]              // a_3
-  vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm4, ymm4, ymm9                                // acc_3_0
-  vpmaddwd ymm9, ymm11, ymm10                            // product
-  vpaddd ymm8, ymm8, ymm9                                // acc_3_1
-  prefetcht1 byte ptr [r11 + 896]                        // ahead
-  vmovdqu ymm9, ymmword ptr [r13 + 896]                  // raw_0
-  vpand ymm10, ymm9, ymm0                                // even_0
-  vpsrlw ymm9, ymm9, 8                                   // odd_0
-  vmovdqu ymm11, ymmword ptr [r13 + 928]                 // raw_1
-  vpand ymm12, ymm11, ymm0                               // even_1
-  vpsrlw ymm11, ymm11, 8                                 // odd_1
-  vpbroadcastd ymm13, dword ptr [rdx + 448]              // a_0
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm1, ymm1, ymm14                               // acc_0_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm13                               // acc_0_1
-  vpbroadcastd ymm13, dword ptr [rdx + 456]              // a_1
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm14                               // acc_1_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_1_1
-  vpbroadcastd ymm13, dword ptr [rdx + 464]              // a_2
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm14                               // acc_2_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm13                               // acc_2_1
-  vpbroadcastd ymm13, dword ptr [rdx + 472]              // a_3
-  vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm4, ymm4, ymm10                               // acc_3_0
-  vpmaddwd ymm10, ymm12, ymm13                           // product
-  vpaddd ymm8, ymm8, ymm10                               // acc_3_1
-  vpbroadcastd ymm10, dword ptr [rdx + 452]              // a_0
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm1, ymm1, ymm12                               // acc_0_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm5, ymm5, ymm10                               // acc_0_1
-  vpbroadcastd ymm10, dword ptr [rdx + 460]              // a_1
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm2, ymm2, ymm12                               // acc_1_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_1_1
-  vpbroadcastd ymm10, dword ptr [rdx + 468]              // a_2
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm3, ymm3, ymm12                               // acc_2_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_2_1
-  vpbroadcastd ymm10, dword ptr [rdx + 476]              // a_3
-  vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm4, ymm4, ymm9                                // acc_3_0
-  vpmaddwd ymm9, ymm11, ymm10                            // product
-  vpaddd ymm8, ymm8, ymm9                                // acc_3_1
-  prefetcht1 byte ptr [r11 + 960]                        // ahead
-  vmovdqu ymm9, ymmword ptr [r13 + 960]                  // raw_0
-  vpand ymm10, ymm9, ymm0                                // even_0
-  vpsrlw ymm9, ymm9, 8                                   // odd_0
-  vmovdqu ymm11, ymmword ptr [r13 + 992]                 // raw_1
-  vpand ymm12, ymm11, ymm0                               // even_1
-  vpsrlw ymm11, ymm11, 8                                 // odd_1
-  vpbroadcastd ymm13, dword ptr [rdx + 480]              // a_0
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm1, ymm1, ymm14                               // acc_0_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm5, ymm5, ymm13                               // acc_0_1
-  vpbroadcastd ymm13, dword ptr [rdx + 488]              // a_1
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm14                               // acc_1_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm6, ymm6, ymm13                               // acc_1_1
-  vpbroadcastd ymm13, dword ptr [rdx + 496]              // a_2
-  vpmaddwd ymm14, ymm10, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm14                               // acc_2_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm7, ymm7, ymm13                               // acc_2_1
-  vpbroadcastd ymm13, dword ptr [rdx + 504]              // a_3
-  vpmaddwd ymm10, ymm10, ymm13                           // product
-  vpaddd ymm4, ymm4, ymm10                               // acc_3_0
-  vpmaddwd ymm10, ymm12, ymm13                           // product
-  vpaddd ymm8, ymm8, ymm10                               // acc_3_1
-  vpbroadcastd ymm10, dword ptr [rdx + 484]              // a_0
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm1, ymm1, ymm12                               // acc_0_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm5, ymm5, ymm10                               // acc_0_1
-  vpbroadcastd ymm10, dword ptr [rdx + 492]              // a_1
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm2, ymm2, ymm12                               // acc_1_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm6, ymm6, ymm10                               // acc_1_1
-  vpbroadcastd ymm10, dword ptr [rdx + 500]              // a_2
-  vpmaddwd ymm12, ymm9, ymm10                            // product
-  vpaddd ymm3, ymm3, ymm12                               // acc_2_0
-  vpmaddwd ymm10, ymm11, ymm10                           // product
-  vpaddd ymm7, ymm7, ymm10                               // acc_2_1
-  vpbroadcastd ymm10, dword ptr [rdx + 508]              // a_3
-  vpmaddwd ymm9, ymm9, ymm10                             // product
-  vpaddd ymm4, ymm4, ymm9                                // acc_3_0
-  vpmaddwd ymm9, ymm11, ymm10                            // product
-  vpaddd ymm8, ymm8, ymm9                                // acc_3_1
-  lea rdx, [rdx + 512]
-  lea r13, [r13 + 1024]
-  lea r11, [r11 + rsi]                                   // ahead
-  sub r14, 1                                             // next k
+  prefetcht1 byte ptr [r10 + 0]                          // ahead
+  vmovdqu ymm10, ymmword ptr [r12 + 0]                   // raw_0
+  vpand ymm11, ymm10, ymm0                               // even_0
+  vpsrlw ymm10, ymm10, 8                                 // odd_0
+  vmovdqu ymm12, ymmword ptr [r12 + 32]                  // raw_1
+  vpand ymm13, ymm12, ymm0                               // even_1
+  vpsrlw ymm12, ymm12, 8                                 // odd_1
+  vpbroadcastd ymm14, dword ptr [rbp + 0]                // a_0
+  vpmaddwd ymm15, ymm11, ymm14                           // product
+  vpaddd ymm2, ymm2, ymm15                               // acc_0_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm6, ymm6, ymm14                               // acc_0_1
+  vpbroadcastd ymm14, dword ptr [rbp + 8]                // a_1
+  vpmaddwd ymm15, ymm11, ymm14                           // product
+  vpaddd ymm3, ymm3, ymm15                               // acc_1_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm7, ymm7, ymm14                               // acc_1_1
+  vpbroadcastd ymm14, dword ptr [rbp + 16]               // a_2
+  vpmaddwd ymm15, ymm11, ymm14                           // product
+  vpaddd ymm4, ymm4, ymm15                               // acc_2_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm8, ymm8, ymm14                               // acc_2_1
+  vpbroadcastd ymm14, dword ptr [rbp + 24]               // a_3
+  vpmaddwd ymm11, ymm11, ymm14                           // product
+  vpaddd ymm5, ymm5, ymm11                               // acc_3_0
+  vpmaddwd ymm11, ymm13, ymm14                           // product
+  vpaddd ymm9, ymm9, ymm11                               // acc_3_1
+  vpbroadcastd ymm11, dword ptr [rbp + 4]                // a_0
+  vpmaddwd ymm13, ymm10, ymm11                           // product
+  vpaddd ymm2, ymm2, ymm13                               // acc_0_0
+  vpmaddwd ymm11, ymm12, ymm11                           // product
+  vpaddd ymm6, ymm6, ymm11                               // acc_0_1
+  vpbroadcastd ymm11, dword ptr [rbp + 12]               // a_1
+  vpmaddwd ymm13, ymm10, ymm11                           // product
+  vpaddd ymm3, ymm3, ymm13                               // acc_1_0
+  vpmaddwd ymm11, ymm12, ymm11                           // product
+  vpaddd ymm7, ymm7, ymm11                               // acc_1_1
+  vpbroadcastd ymm11, dword ptr [rbp + 20]               // a_2
+  vpmaddwd ymm13, ymm10, ymm11                           // product
+  vpaddd ymm4, ymm4, ymm13                               // acc_2_0
+  vpmaddwd ymm11, ymm12, ymm11                           // product
+  vpaddd ymm8, ymm8, ymm11                               // acc_2_1
+  vpbroadcastd ymm11, dword ptr [rbp + 28]               // a_3
+  vpmaddwd ymm10, ymm10, ymm11                           // product
+  vpaddd ymm5, ymm5, ymm10                               // acc_3_0
+  vpmaddwd ymm10, ymm12, ymm11                           // product
+  vpaddd ymm9, ymm9, ymm10                               // acc_3_1
+  prefetcht1 byte ptr [r10 + 64]                         // ahead
+  vmovdqu ymm10, ymmword ptr [r12 + 64]                  // raw_0
+  vpand ymm11, ymm10, ymm0                               // even_0
+  vpsrlw ymm10, ymm10, 8                                 // odd_0
+  vmovdqu ymm12, ymmword ptr [r12 + 96]                  // raw_1
+  vpand ymm13, ymm12, ymm0                               // even_1
+  vpsrlw ymm12, ymm12, 8                                 // odd_1
+  vpbroadcastd ymm14, dword ptr [rbp + 32]               // a_0
+  vpmaddwd ymm15, ymm11, ymm14                           // product
+  vpaddd ymm2, ymm2, ymm15                               // acc_0_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm6, ymm6, ymm14                               // acc_0_1
+  vpbroadcastd ymm14, dword ptr [rbp + 40]               // a_1
+  vpmaddwd ymm15, ymm11, ymm14                           // product
+  vpaddd ymm3, ymm3, ymm15                               // acc_1_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm7, ymm7, ymm14                               // acc_1_1
+  vpbroadcastd ymm14, dword ptr [rbp + 48]               // a_2
+  vpmaddwd ymm15, ymm11, ymm14                           // product
+  vpaddd ymm4, ymm4, ymm15                               // acc_2_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm8, ymm8, ymm14                               // acc_2_1
+  vpbroadcastd ymm14, dword ptr [rbp + 56]               // a_3
+  vpmaddwd ymm11, ymm11, ymm14                           // product
+  vpaddd ymm5, ymm5, ymm11                               // acc_3_0
+  vpmaddwd ymm11, ymm13, ymm14                           // product
+  vpaddd ymm9, ymm9, ymm11                               // acc_3_1
+  vpbroadcastd ymm11, dword ptr [rbp + 36]               // a_0
+  vpmaddwd ymm13, ymm10, ymm11                           // product
+  vpaddd ymm2, ymm2, ymm13                               // acc_0_0
+  vpmaddwd ymm11, ymm12, ymm11                           // product
+  vpaddd ymm6, ymm6, ymm11                               // acc_0_1
+  vpbroadcastd ymm11, dword ptr [rbp + 44]               // a_1
+  vpmaddwd ymm13, ymm10, ymm11                           // product
+  vpaddd ymm3, ymm3, ymm13                               // acc_1_0
+  vpmaddwd ymm11, ymm12, ymm11                           // product
+  vpaddd ymm7, ymm7, ymm11                               // acc_1_1
+  vpbroadcastd ymm11, dword ptr [rbp + 52]               // a_2
+  vpmaddwd ymm13, ymm10, ymm11                           // product
+  vpaddd ymm4, ymm4, ymm13                               // acc_2_0
+  vpmaddwd ymm11, ymm12, ymm11                           // product
+  vpaddd ymm8, ymm8, ymm11                               // acc_2_1
+  vpbroadcastd ymm11, dword ptr [rbp + 60]               // a_3
+  vpmaddwd ymm10, ymm10, ymm11                           // product
+  vpaddd ymm5, ymm5, ymm10                               // acc_3_0
+  vpmaddwd ymm10, ymm12, ymm11                           // product
+  vpaddd ymm9, ymm9, ymm10                               // acc_3_1
+  prefetcht1 byte ptr [r10 + 128]                        // ahead
+  vmovdqu ymm10, ymmword ptr [r12 + 128]                 // raw_0
+  vpand ymm11, ymm10, ymm0                               // even_0
+  vpsrlw ymm10, ymm10, 8                                 // odd_0
+  vmovdqu ymm12, ymmword ptr [r12 + 160]                 // raw_1
+  vpand ymm13, ymm12, ymm0                               // even_1
+  vpsrlw ymm12, ymm12, 8                                 // odd_1
+  vpbroadcastd ymm14, dword ptr [rbp + 64]               // a_0
+  vpmaddwd ymm15, ymm11, ymm14                           // product
+  vpaddd ymm2, ymm2, ymm15                               // acc_0_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm6, ymm6, ymm14                               // acc_0_1
+  vpbroadcastd ymm14, dword ptr [rbp + 72]               // a_1
+  vpmaddwd ymm15, ymm11, ymm14                           // product
+  vpaddd ymm3, ymm3, ymm15                               // acc_1_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm7, ymm7, ymm14                               // acc_1_1
+  vpbroadcastd ymm14, dword ptr [rbp + 80]               // a_2
+  vpmaddwd ymm15, ymm11, ymm14                           // product
+  vpaddd ymm4, ymm4, ymm15                               // acc_2_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm8, ymm8, ymm14                               // acc_2_1
+  vpbroadcastd ymm14, dword ptr [rbp + 88]               // a_3
+  vpmaddwd ymm11, ymm11, ymm14                           // product
+  vpaddd ymm5, ymm5, ymm11                               // acc_3_0
+  vpmaddwd ymm11, ymm13, ymm14                           // product
+  vpaddd ymm9, ymm9, ymm11                               // acc_3_1
+  vpbroadcastd ymm11, dword ptr [rbp + 68]               // a_0
+  vpmaddwd ymm13, ymm10, ymm11                           // product
+  vpaddd ymm2, ymm2, ymm13                               // acc_0_0
+  vpmaddwd ymm11, ymm12, ymm11                           // product
+  vpaddd ymm6, ymm6, ymm11                               // acc_0_1
+  vpbroadcastd ymm11, dword ptr [rbp + 76]               // a_1
+  vpmaddwd ymm13, ymm10, ymm11                           // product
+  vpaddd ymm3, ymm3, ymm13                               // acc_1_0
+  vpmaddwd ymm11, ymm12, ymm11                           // product
+  vpaddd ymm7, ymm7, ymm11                               // acc_1_1
+  vpbroadcastd ymm11, dword ptr [rbp + 84]               // a_2
+  vpmaddwd ymm13, ymm10, ymm11                           // product
+  vpaddd ymm4, ymm4, ymm13                               // acc_2_0
+  vpmaddwd ymm11, ymm12, ymm11                           // product
+  vpaddd ymm8, ymm8, ymm11                               // acc_2_1
+  vpbroadcastd ymm11, dword ptr [rbp + 92]               // a_3
+  vpmaddwd ymm10, ymm10, ymm11                           // product
+  vpaddd ymm5, ymm5, ymm10                               // acc_3_0
+  vpmaddwd ymm10, ymm12, ymm11                           // product
+  vpaddd ymm9, ymm9, ymm10                               // acc_3_1
+  prefetcht1 byte ptr [r10 + 192]                        // ahead
+  vmovdqu ymm10, ymmword ptr [r12 + 192]                 // raw_0
+  vpand ymm11, ymm10, ymm0                               // even_0
+  vpsrlw ymm10, ymm10, 8                                 // odd_0
+  vmovdqu ymm12, ymmword ptr [r12 + 224]                 // raw_1
+  vpand ymm13, ymm12, ymm0                               // even_1
+  vpsrlw ymm12, ymm12, 8                                 // odd_1
+  vpbroadcastd ymm14, dword ptr [rbp + 96]               // a_0
+  vpmaddwd ymm15, ymm11, ymm14                           // product
+  vpaddd ymm2, ymm2, ymm15                               // acc_0_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm6, ymm6, ymm14                               // acc_0_1
+  vpbroadcastd ymm14, dword ptr [rbp + 104]              // a_1
+  vpmaddwd ymm15, ymm11, ymm14                           // product
+  vpaddd ymm3, ymm3, ymm15                               // acc_1_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm7, ymm7, ymm14                               // acc_1_1
+  vpbroadcastd ymm14, dword ptr [rbp + 112]              // a_2
+  vpmaddwd ymm15, ymm11, ymm14                           // product
+  vpaddd ymm4, ymm4, ymm15                               // acc_2_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm8, ymm8, ymm14                               // acc_2_1
+  vpbroadcastd ymm14, dword ptr [rbp + 120]              // a_3
+  vpmaddwd ymm11, ymm11, ymm14                           // product
+  vpaddd ymm5, ymm5, ymm11                               // acc_3_0
+  vpmaddwd ymm11, ymm13, ymm14                           // product
+  vpaddd ymm9, ymm9, ymm11                               // acc_3_1
+  vpbroadcastd ymm11, dword ptr [rbp + 100]              // a_0
+  vpmaddwd ymm13, ymm10, ymm11                           // product
+  vpaddd ymm2, ymm2, ymm13                               // acc_0_0
+  vpmaddwd ymm11, ymm12, ymm11                           // product
+  vpaddd ymm6, ymm6, ymm11                               // acc_0_1
+  vpbroadcastd ymm11, dword ptr [rbp + 108]              // a_1
+  vpmaddwd ymm13, ymm10, ymm11                           // product
+  vpaddd ymm3, ymm3, ymm13                               // acc_1_0
+  vpmaddwd ymm11, ymm12, ymm11                           // product
+  vpaddd ymm7, ymm7, ymm11                               // acc_1_1
+  vpbroadcastd ymm11, dword ptr [rbp + 116]              // a_2
+  vpmaddwd ymm13, ymm10, ymm11                           // product
+  vpaddd ymm4, ymm4, ymm13                               // acc_2_0
+  vpmaddwd ymm11, ymm12, ymm11                           // product
+  vpaddd ymm8, ymm8, ymm11                               // acc_2_1
+  vpbroadcastd ymm11, dword ptr [rbp + 124]              // a_3
+  vpmaddwd ymm10, ymm10, ymm11                           // product
+  vpaddd ymm5, ymm5, ymm10                               // acc_3_0
+  vpmaddwd ymm10, ymm12, ymm11                           // product
+  vpaddd ymm9, ymm9, ymm10                               // acc_3_1
+  prefetcht1 byte ptr [r10 + 256]                        // ahead
+  vmovdqu ymm10, ymmword ptr [r12 + 256]                 // raw_0
+  vpand ymm11, ymm10, ymm0                               // even_0
+  vpsrlw ymm10, ymm10, 8                                 // odd_0
+  vmovdqu ymm12, ymmword ptr [r12 + 288]                 // raw_1
+  vpand ymm13, ymm12, ymm0                               // even_1
+  vpsrlw ymm12, ymm12, 8                                 // odd_1
+  vpbroadcastd ymm14, dword ptr [rbp + 128]              // a_0
+  vpmaddwd ymm15, ymm11, ymm14                           // product
+  vpaddd ymm2, ymm2, ymm15                               // acc_0_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm6, ymm6, ymm14                               // acc_0_1
+  vpbroadcastd ymm14, dword ptr [rbp + 136]              // a_1
+  vpmaddwd ymm15, ymm11, ymm14                           // product
+  vpaddd ymm3, ymm3, ymm15                               // acc_1_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm7, ymm7, ymm14                               // acc_1_1
+  vpbroadcastd ymm14, dword ptr [rbp + 144]              // a_2
+  vpmaddwd ymm15, ymm11, ymm14                           // product
+  vpaddd ymm4, ymm4, ymm15                               // acc_2_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm8, ymm8, ymm14                               // acc_2_1
+  vpbroadcastd ymm14, dword ptr [rbp + 152]              // a_3
+  vpmaddwd ymm11, ymm11, ymm14                           // product
+  vpaddd ymm5, ymm5, ymm11                               // acc_3_0
+  vpmaddwd ymm11, ymm13, ymm14                           // product
+  vpaddd ymm9, ymm9, ymm11                               // acc_3_1
+  vpbroadcastd ymm11, dword ptr [rbp + 132]              // a_0
+  vpmaddwd ymm13, ymm10, ymm11                           // product
+  vpaddd ymm2, ymm2, ymm13                               // acc_0_0
+  vpmaddwd ymm11, ymm12, ymm11                           // product
+  vpaddd ymm6, ymm6, ymm11                               // acc_0_1
+  vpbroadcastd ymm11, dword ptr [rbp + 140]              // a_1
+  vpmaddwd ymm13, ymm10, ymm11                           // product
+  vpaddd ymm3, ymm3, ymm13                               // acc_1_0
+  vpmaddwd ymm11, ymm12, ymm11                           // product
+  vpaddd ymm7, ymm7, ymm11                               // acc_1_1
+  vpbroadcastd ymm11, dword ptr [rbp + 148]              // a_2
+  vpmaddwd ymm13, ymm10, ymm11                           // product
+  vpaddd ymm4, ymm4, ymm13                               // acc_2_0
+  vpmaddwd ymm11, ymm12, ymm11                           // product
+  vpaddd ymm8, ymm8, ymm11                               // acc_2_1
+  vpbroadcastd ymm11, dword ptr [rbp + 156]              // a_3
+  vpmaddwd ymm10, ymm10, ymm11                           // product
+  vpaddd ymm5, ymm5, ymm10                               // acc_3_0
+  vpmaddwd ymm10, ymm12, ymm11                           // product
+  vpaddd ymm9, ymm9, ymm10                               // acc_3_1
+  prefetcht1 byte ptr [r10 + 320]                        // ahead
+  vmovdqu ymm10, ymmword ptr [r12 + 320]                 // raw_0
+  vpand ymm11, ymm10, ymm0                               // even_0
+  vpsrlw ymm10, ymm10, 8                                 // odd_0
+  vmovdqu ymm12, ymmword ptr [r12 + 352]                 // raw_1
+  vpand ymm13, ymm12, ymm0                               // even_1
+  vpsrlw ymm12, ymm12, 8                                 // odd_1
+  vpbroadcastd ymm14, dword ptr [rbp + 160]              // a_0
+  vpmaddwd ymm15, ymm11, ymm14                           // product
+  vpaddd ymm2, ymm2, ymm15                               // acc_0_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm6, ymm6, ymm14                               // acc_0_1
+  vpbroadcastd ymm14, dword ptr [rbp + 168]              // a_1
+  vpmaddwd ymm15, ymm11, ymm14                           // product
+  vpaddd ymm3, ymm3, ymm15                               // acc_1_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm7, ymm7, ymm14                               // acc_1_1
+  vpbroadcastd ymm14, dword ptr [rbp + 176]              // a_2
+  vpmaddwd ymm15, ymm11, ymm14                           // product
+  vpaddd ymm4, ymm4, ymm15                               // acc_2_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm8, ymm8, ymm14                               // acc_2_1
+  vpbroadcastd ymm14, dword ptr [rbp + 184]              // a_3
+  vpmaddwd ymm11, ymm11, ymm14                           // product
+  vpaddd ymm5, ymm5, ymm11                               // acc_3_0
+  vpmaddwd ymm11, ymm13, ymm14                           // product
+  vpaddd ymm9, ymm9, ymm11                               // acc_3_1
+  vpbroadcastd ymm11, dword ptr [rbp + 164]              // a_0
+  vpmaddwd ymm13, ymm10, ymm11                           // product
+  vpaddd ymm2, ymm2, ymm13                               // acc_0_0
+  vpmaddwd ymm11, ymm12, ymm11                           // product
+  vpaddd ymm6, ymm6, ymm11                               // acc_0_1
+  vpbroadcastd ymm11, dword ptr [rbp + 172]              // a_1
+  vpmaddwd ymm13, ymm10, ymm11                           // product
+  vpaddd ymm3, ymm3, ymm13                               // acc_1_0
+  vpmaddwd ymm11, ymm12, ymm11                           // product
+  vpaddd ymm7, ymm7, ymm11                               // acc_1_1
+  vpbroadcastd ymm11, dword ptr [rbp + 180]              // a_2
+  vpmaddwd ymm13, ymm10, ymm11                           // product
+  vpaddd ymm4, ymm4, ymm13                               // acc_2_0
+  vpmaddwd ymm11, ymm12, ymm11                           // product
+  vpaddd ymm8, ymm8, ymm11                               // acc_2_1
+  vpbroadcastd ymm11, dword ptr [rbp + 188]              // a_3
+  vpmaddwd ymm10, ymm10, ymm11                           // product
+  vpaddd ymm5, ymm5, ymm10                               // acc_3_0
+  vpmaddwd ymm10, ymm12, ymm11                           // product
+  vpaddd ymm9, ymm9, ymm10                               // acc_3_1
+  prefetcht1 byte ptr [r10 + 384]                        // ahead
+  vmovdqu ymm10, ymmword ptr [r12 + 384]                 // raw_0
+  vpand ymm11, ymm10, ymm0                               // even_0
+  vpsrlw ymm10, ymm10, 8                                 // odd_0
+  vmovdqu ymm12, ymmword ptr [r12 + 416]                 // raw_1
+  vpand ymm13, ymm12, ymm0                               // even_1
+  vpsrlw ymm12, ymm12, 8                                 // odd_1
+  vpbroadcastd ymm14, dword ptr [rbp + 192]              // a_0
+  vpmaddwd ymm15, ymm11, ymm14                           // product
+  vpaddd ymm2, ymm2, ymm15                               // acc_0_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm6, ymm6, ymm14                               // acc_0_1
+  vpbroadcastd ymm14, dword ptr [rbp + 200]              // a_1
+  vpmaddwd ymm15, ymm11, ymm14                           // product
+  vpaddd ymm3, ymm3, ymm15                               // acc_1_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm7, ymm7, ymm14                               // acc_1_1
+  vpbroadcastd ymm14, dword ptr [rbp + 208]              // a_2
+  vpmaddwd ymm15, ymm11, ymm14                           // product
+  vpaddd ymm4, ymm4, ymm15                               // acc_2_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm8, ymm8, ymm14                               // acc_2_1
+  vpbroadcastd ymm14, dword ptr [rbp + 216]              // a_3
+  vpmaddwd ymm11, ymm11, ymm14                           // product
+  vpaddd ymm5, ymm5, ymm11                               // acc_3_0
+  vpmaddwd ymm11, ymm13, ymm14                           // product
+  vpaddd ymm9, ymm9, ymm11                               // acc_3_1
+  vpbroadcastd ymm11, dword ptr [rbp + 196]              // a_0
+  vpmaddwd ymm13, ymm10, ymm11                           // product
+  vpaddd ymm2, ymm2, ymm13                               // acc_0_0
+  vpmaddwd ymm11, ymm12, ymm11                           // product
+  vpaddd ymm6, ymm6, ymm11                               // acc_0_1
+  vpbroadcastd ymm11, dword ptr [rbp + 204]              // a_1
+  vpmaddwd ymm13, ymm10, ymm11                           // product
+  vpaddd ymm3, ymm3, ymm13                               // acc_1_0
+  vpmaddwd ymm11, ymm12, ymm11                           // product
+  vpaddd ymm7, ymm7, ymm11                               // acc_1_1
+  vpbroadcastd ymm11, dword ptr [rbp + 212]              // a_2
+  vpmaddwd ymm13, ymm10, ymm11                           // product
+  vpaddd ymm4, ymm4, ymm13                               // acc_2_0
+  vpmaddwd ymm11, ymm12, ymm11                           // product
+  vpaddd ymm8, ymm8, ymm11                               // acc_2_1
+  vpbroadcastd ymm11, dword ptr [rbp + 220]              // a_3
+  vpmaddwd ymm10, ymm10, ymm11                           // product
+  vpaddd ymm5, ymm5, ymm10                               // acc_3_0
+  vpmaddwd ymm10, ymm12, ymm11                           // product
+  vpaddd ymm9, ymm9, ymm10                               // acc_3_1
+  prefetcht1 byte ptr [r10 + 448]                        // ahead
+  vmovdqu ymm10, ymmword ptr [r12 + 448]                 // raw_0
+  vpand ymm11, ymm10, ymm0                               // even_0
+  vpsrlw ymm10, ymm10, 8                                 // odd_0
+  vmovdqu ymm12, ymmword ptr [r12 + 480]                 // raw_1
+  vpand ymm13, ymm12, ymm0                               // even_1
+  vpsrlw ymm12, ymm12, 8                                 // odd_1
+  vpbroadcastd ymm14, dword ptr [rbp + 224]              // a_0
+  vpmaddwd ymm15, ymm11, ymm14                           // product
+  vpaddd ymm2, ymm2, ymm15                               // acc_0_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm6, ymm6, ymm14                               // acc_0_1
+  vpbroadcastd ymm14, dword ptr [rbp + 232]              // a_1
+  vpmaddwd ymm15, ymm11, ymm14                           // product
+  vpaddd ymm3, ymm3, ymm15                               // acc_1_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm7, ymm7, ymm14                               // acc_1_1
+  vpbroadcastd ymm14, dword ptr [rbp + 240]              // a_2
+  vpmaddwd ymm15, ymm11, ymm14                           // product
+  vpaddd ymm4, ymm4, ymm15                               // acc_2_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm8, ymm8, ymm14                               // acc_2_1
+  vpbroadcastd ymm14, dword ptr [rbp + 248]              // a_3
+  vpmaddwd ymm11, ymm11, ymm14                           // product
+  vpaddd ymm5, ymm5, ymm11                               // acc_3_0
+  vpmaddwd ymm11, ymm13, ymm14                           // product
+  vpaddd ymm9, ymm9, ymm11                               // acc_3_1
+  vpbroadcastd ymm11, dword ptr [rbp + 228]              // a_0
+  vpmaddwd ymm13, ymm10, ymm11                           // product
+  vpaddd ymm2, ymm2, ymm13                               // acc_0_0
+  vpmaddwd ymm11, ymm12, ymm11                           // product
+  vpaddd ymm6, ymm6, ymm11                               // acc_0_1
+  vpbroadcastd ymm11, dword ptr [rbp + 236]              // a_1
+  vpmaddwd ymm13, ymm10, ymm11                           // product
+  vpaddd ymm3, ymm3, ymm13                               // acc_1_0
+  vpmaddwd ymm11, ymm12, ymm11                           // product
+  vpaddd ymm7, ymm7, ymm11                               // acc_1_1
+  vpbroadcastd ymm11, dword ptr [rbp + 244]              // a_2
+  vpmaddwd ymm13, ymm10, ymm11                           // product
+  vpaddd ymm4, ymm4, ymm13                               // acc_2_0
+  vpmaddwd ymm11, ymm12, ymm11                           // product
+  vpaddd ymm8, ymm8, ymm11                               // acc_2_1
+  vpbroadcastd ymm11, dword ptr [rbp + 252]              // a_3
+  vpmaddwd ymm10, ymm10, ymm11                           // product
+  vpaddd ymm5, ymm5, ymm10                               // acc_3_0
+  vpmaddwd ymm10, ymm12, ymm11                           // product
+  vpaddd ymm9, ymm9, ymm10                               // acc_3_1
+  prefetcht1 byte ptr [r10 + 512]                        // ahead
+  vmovdqu ymm10, ymmword ptr [r12 + 512]                 // raw_0
+  vpand ymm11, ymm10, ymm0                               // even_0
+  vpsrlw ymm10, ymm10, 8                                 // odd_0
+  vmovdqu ymm12, ymmword ptr [r12 + 544]                 // raw_1
+  vpand ymm13, ymm12, ymm0                               // even_1
+  vpsrlw ymm12, ymm12, 8                                 // odd_1
+  vpbroadcastd ymm14, dword ptr [rbp + 256]              // a_0
+  vpmaddwd ymm15, ymm11, ymm14                           // product
+  vpaddd ymm2, ymm2, ymm15                               // acc_0_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm6, ymm6, ymm14                               // acc_0_1
+  vpbroadcastd ymm14, dword ptr [rbp + 264]              // a_1
+  vpmaddwd ymm15, ymm11, ymm14                           // product
+  vpaddd ymm3, ymm3, ymm15                               // acc_1_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm7, ymm7, ymm14                               // acc_1_1
+  vpbroadcastd ymm14, dword ptr [rbp + 272]              // a_2
+  vpmaddwd ymm15, ymm11, ymm14                           // product
+  vpaddd ymm4, ymm4, ymm15                               // acc_2_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm8, ymm8, ymm14                               // acc_2_1
+  vpbroadcastd ymm14, dword ptr [rbp + 280]              // a_3
+  vpmaddwd ymm11, ymm11, ymm14                           // product
+  vpaddd ymm5, ymm5, ymm11                               // acc_3_0
+  vpmaddwd ymm11, ymm13, ymm14                           // product
+  vpaddd ymm9, ymm9, ymm11                               // acc_3_1
+  vpbroadcastd ymm11, dword ptr [rbp + 260]              // a_0
+  vpmaddwd ymm13, ymm10, ymm11                           // product
+  vpaddd ymm2, ymm2, ymm13                               // acc_0_0
+  vpmaddwd ymm11, ymm12, ymm11                           // product
+  vpaddd ymm6, ymm6, ymm11                               // acc_0_1
+  vpbroadcastd ymm11, dword ptr [rbp + 268]              // a_1
+  vpmaddwd ymm13, ymm10, ymm11                           // product
+  vpaddd ymm3, ymm3, ymm13                               // acc_1_0
+  vpmaddwd ymm11, ymm12, ymm11                           // product
+  vpaddd ymm7, ymm7, ymm11                               // acc_1_1
+  vpbroadcastd ymm11, dword ptr [rbp + 276]              // a_2
+  vpmaddwd ymm13, ymm10, ymm11                           // product
+  vpaddd ymm4, ymm4, ymm13                               // acc_2_0
+  vpmaddwd ymm11, ymm12, ymm11                           // product
+  vpaddd ymm8, ymm8, ymm11                               // acc_2_1
+  vpbroadcastd ymm11, dword ptr [rbp + 284]              // a_3
+  vpmaddwd ymm10, ymm10, ymm11                           // product
+  vpaddd ymm5, ymm5, ymm10                               // acc_3_0
+  vpmaddwd ymm10, ymm12, ymm11                           // product
+  vpaddd ymm9, ymm9, ymm10                               // acc_3_1
+  prefetcht1 byte ptr [r10 + 576]                        // ahead
+  vmovdqu ymm10, ymmword ptr [r12 + 576]                 // raw_0
+  vpand ymm11, ymm10, ymm0                               // even_0
+  vpsrlw ymm10, ymm10, 8                                 // odd_0
+  vmovdqu ymm12, ymmword ptr [r12 + 608]                 // raw_1
+  vpand ymm13, ymm12, ymm0                               // even_1
+  vpsrlw ymm12, ymm12, 8                                 // odd_1
+  vpbroadcastd ymm14, dword ptr [rbp + 288]              // a_0
+  vpmaddwd ymm15, ymm11, ymm14                           // product
+  vpaddd ymm2, ymm2, ymm15                               // acc_0_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm6, ymm6, ymm14                               // acc_0_1
+  vpbroadcastd ymm14, dword ptr [rbp + 296]              // a_1
+  vpmaddwd ymm15, ymm11, ymm14                           // product
+  vpaddd ymm3, ymm3, ymm15                               // acc_1_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm7, ymm7, ymm14                               // acc_1_1
+  vpbroadcastd ymm14, dword ptr [rbp + 304]              // a_2
+  vpmaddwd ymm15, ymm11, ymm14                           // product
+  vpaddd ymm4, ymm4, ymm15                               // acc_2_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm8, ymm8, ymm14                               // acc_2_1
+  vpbroadcastd ymm14, dword ptr [rbp + 312]              // a_3
+  vpmaddwd ymm11, ymm11, ymm14                           // product
+  vpaddd ymm5, ymm5, ymm11                               // acc_3_0
+  vpmaddwd ymm11, ymm13, ymm14                           // product
+  vpaddd ymm9, ymm9, ymm11                               // acc_3_1
+  vpbroadcastd ymm11, dword ptr [rbp + 292]              // a_0
+  vpmaddwd ymm13, ymm10, ymm11                           // product
+  vpaddd ymm2, ymm2, ymm13                               // acc_0_0
+  vpmaddwd ymm11, ymm12, ymm11                           // product
+  vpaddd ymm6, ymm6, ymm11                               // acc_0_1
+  vpbroadcastd ymm11, dword ptr [rbp + 300]              // a_1
+  vpmaddwd ymm13, ymm10, ymm11                           // product
+  vpaddd ymm3, ymm3, ymm13                               // acc_1_0
+  vpmaddwd ymm11, ymm12, ymm11                           // product
+  vpaddd ymm7, ymm7, ymm11                               // acc_1_1
+  vpbroadcastd ymm11, dword ptr [rbp + 308]              // a_2
+  vpmaddwd ymm13, ymm10, ymm11                           // product
+  vpaddd ymm4, ymm4, ymm13                               // acc_2_0
+  vpmaddwd ymm11, ymm12, ymm11                           // product
+  vpaddd ymm8, ymm8, ymm11                               // acc_2_1
+  vpbroadcastd ymm11, dword ptr [rbp + 316]              // a_3
+  vpmaddwd ymm10, ymm10, ymm11                           // product
+  vpaddd ymm5, ymm5, ymm10                               // acc_3_0
+  vpmaddwd ymm10, ymm12, ymm11                           // product
+  vpaddd ymm9, ymm9, ymm10                               // acc_3_1
+  prefetcht1 byte ptr [r10 + 640]                        // ahead
+  vmovdqu ymm10, ymmword ptr [r12 + 640]                 // raw_0
+  vpand ymm11, ymm10, ymm0                               // even_0
+  vpsrlw ymm10, ymm10, 8                                 // odd_0
+  vmovdqu ymm12, ymmword ptr [r12 + 672]                 // raw_1
+  vpand ymm13, ymm12, ymm0                               // even_1
+  vpsrlw ymm12, ymm12, 8                                 // odd_1
+  vpbroadcastd ymm14, dword ptr [rbp + 320]              // a_0
+  vpmaddwd ymm15, ymm11, ymm14                           // product
+  vpaddd ymm2, ymm2, ymm15                               // acc_0_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm6, ymm6, ymm14                               // acc_0_1
+  vpbroadcastd ymm14, dword ptr [rbp + 328]              // a_1
+  vpmaddwd ymm15, ymm11, ymm14                           // product
+  vpaddd ymm3, ymm3, ymm15                               // acc_1_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm7, ymm7, ymm14                               // acc_1_1
+  vpbroadcastd ymm14, dword ptr [rbp + 336]              // a_2
+  vpmaddwd ymm15, ymm11, ymm14                           // product
+  vpaddd ymm4, ymm4, ymm15                               // acc_2_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm8, ymm8, ymm14                               // acc_2_1
+  vpbroadcastd ymm14, dword ptr [rbp + 344]              // a_3
+  vpmaddwd ymm11, ymm11, ymm14                           // product
+  vpaddd ymm5, ymm5, ymm11                               // acc_3_0
+  vpmaddwd ymm11, ymm13, ymm14                           // product
+  vpaddd ymm9, ymm9, ymm11                               // acc_3_1
+  vpbroadcastd ymm11, dword ptr [rbp + 324]              // a_0
+  vpmaddwd ymm13, ymm10, ymm11                           // product
+  vpaddd ymm2, ymm2, ymm13                               // acc_0_0
+  vpmaddwd ymm11, ymm12, ymm11                           // product
+  vpaddd ymm6, ymm6, ymm11                               // acc_0_1
+  vpbroadcastd ymm11, dword ptr [rbp + 332]              // a_1
+  vpmaddwd ymm13, ymm10, ymm11                           // product
+  vpaddd ymm3, ymm3, ymm13                               // acc_1_0
+  vpmaddwd ymm11, ymm12, ymm11                           // product
+  vpaddd ymm7, ymm7, ymm11                               // acc_1_1
+  vpbroadcastd ymm11, dword ptr [rbp + 340]              // a_2
+  vpmaddwd ymm13, ymm10, ymm11                           // product
+  vpaddd ymm4, ymm4, ymm13                               // acc_2_0
+  vpmaddwd ymm11, ymm12, ymm11                           // product
+  vpaddd ymm8, ymm8, ymm11                               // acc_2_1
+  vpbroadcastd ymm11, dword ptr [rbp + 348]              // a_3
+  vpmaddwd ymm10, ymm10, ymm11                           // product
+  vpaddd ymm5, ymm5, ymm10                               // acc_3_0
+  vpmaddwd ymm10, ymm12, ymm11                           // product
+  vpaddd ymm9, ymm9, ymm10                               // acc_3_1
+  prefetcht1 byte ptr [r10 + 704]                        // ahead
+  vmovdqu ymm10, ymmword ptr [r12 + 704]                 // raw_0
+  vpand ymm11, ymm10, ymm0                               // even_0
+  vpsrlw ymm10, ymm10, 8                                 // odd_0
+  vmovdqu ymm12, ymmword ptr [r12 + 736]                 // raw_1
+  vpand ymm13, ymm12, ymm0                               // even_1
+  vpsrlw ymm12, ymm12, 8                                 // odd_1
+  vpbroadcastd ymm14, dword ptr [rbp + 352]              // a_0
+  vpmaddwd ymm15, ymm11, ymm14                           // product
+  vpaddd ymm2, ymm2, ymm15                               // acc_0_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm6, ymm6, ymm14                               // acc_0_1
+  vpbroadcastd ymm14, dword ptr [rbp + 360]              // a_1
+  vpmaddwd ymm15, ymm11, ymm14                           // product
+  vpaddd ymm3, ymm3, ymm15                               // acc_1_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm7, ymm7, ymm14                               // acc_1_1
+  vpbroadcastd ymm14, dword ptr [rbp + 368]              // a_2
+  vpmaddwd ymm15, ymm11, ymm14                           // product
+  vpaddd ymm4, ymm4, ymm15                               // acc_2_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm8, ymm8, ymm14                               // acc_2_1
+  vpbroadcastd ymm14, dword ptr [rbp + 376]              // a_3
+  vpmaddwd ymm11, ymm11, ymm14                           // product
+  vpaddd ymm5, ymm5, ymm11                               // acc_3_0
+  vpmaddwd ymm11, ymm13, ymm14                           // product
+  vpaddd ymm9, ymm9, ymm11                               // acc_3_1
+  vpbroadcastd ymm11, dword ptr [rbp + 356]              // a_0
+  vpmaddwd ymm13, ymm10, ymm11                           // product
+  vpaddd ymm2, ymm2, ymm13                               // acc_0_0
+  vpmaddwd ymm11, ymm12, ymm11                           // product
+  vpaddd ymm6, ymm6, ymm11                               // acc_0_1
+  vpbroadcastd ymm11, dword ptr [rbp + 364]              // a_1
+  vpmaddwd ymm13, ymm10, ymm11                           // product
+  vpaddd ymm3, ymm3, ymm13                               // acc_1_0
+  vpmaddwd ymm11, ymm12, ymm11                           // product
+  vpaddd ymm7, ymm7, ymm11                               // acc_1_1
+  vpbroadcastd ymm11, dword ptr [rbp + 372]              // a_2
+  vpmaddwd ymm13, ymm10, ymm11                           // product
+  vpaddd ymm4, ymm4, ymm13                               // acc_2_0
+  vpmaddwd ymm11, ymm12, ymm11                           // product
+  vpaddd ymm8, ymm8, ymm11                               // acc_2_1
+  vpbroadcastd ymm11, dword ptr [rbp + 380]              // a_3
+  vpmaddwd ymm10, ymm10, ymm11                           // product
+  vpaddd ymm5, ymm5, ymm10                               // acc_3_0
+  vpmaddwd ymm10, ymm12, ymm11                           // product
+  vpaddd ymm9, ymm9, ymm10                               // acc_3_1
+  prefetcht1 byte ptr [r10 + 768]                        // ahead
+  vmovdqu ymm10, ymmword ptr [r12 + 768]                 // raw_0
+  vpand ymm11, ymm10, ymm0                               // even_0
+  vpsrlw ymm10, ymm10, 8                                 // odd_0
+  vmovdqu ymm12, ymmword ptr [r12 + 800]                 // raw_1
+  vpand ymm13, ymm12, ymm0                               // even_1
+  vpsrlw ymm12, ymm12, 8                                 // odd_1
+  vpbroadcastd ymm14, dword ptr [rbp + 384]              // a_0
+  vpmaddwd ymm15, ymm11, ymm14                           // product
+  vpaddd ymm2, ymm2, ymm15                               // acc_0_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm6, ymm6, ymm14                               // acc_0_1
+  vpbroadcastd ymm14, dword ptr [rbp + 392]              // a_1
+  vpmaddwd ymm15, ymm11, ymm14                           // product
+  vpaddd ymm3, ymm3, ymm15                               // acc_1_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm7, ymm7, ymm14                               // acc_1_1
+  vpbroadcastd ymm14, dword ptr [rbp + 400]              // a_2
+  vpmaddwd ymm15, ymm11, ymm14                           // product
+  vpaddd ymm4, ymm4, ymm15                               // acc_2_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm8, ymm8, ymm14                               // acc_2_1
+  vpbroadcastd ymm14, dword ptr [rbp + 408]              // a_3
+  vpmaddwd ymm11, ymm11, ymm14                           // product
+  vpaddd ymm5, ymm5, ymm11                               // acc_3_0
+  vpmaddwd ymm11, ymm13, ymm14                           // product
+  vpaddd ymm9, ymm9, ymm11                               // acc_3_1
+  vpbroadcastd ymm11, dword ptr [rbp + 388]              // a_0
+  vpmaddwd ymm13, ymm10, ymm11                           // product
+  vpaddd ymm2, ymm2, ymm13                               // acc_0_0
+  vpmaddwd ymm11, ymm12, ymm11                           // product
+  vpaddd ymm6, ymm6, ymm11                               // acc_0_1
+  vpbroadcastd ymm11, dword ptr [rbp + 396]              // a_1
+  vpmaddwd ymm13, ymm10, ymm11                           // product
+  vpaddd ymm3, ymm3, ymm13                               // acc_1_0
+  vpmaddwd ymm11, ymm12, ymm11                           // product
+  vpaddd ymm7, ymm7, ymm11                               // acc_1_1
+  vpbroadcastd ymm11, dword ptr [rbp + 404]              // a_2
+  vpmaddwd ymm13, ymm10, ymm11                           // product
+  vpaddd ymm4, ymm4, ymm13                               // acc_2_0
+  vpmaddwd ymm11, ymm12, ymm11                           // product
+  vpaddd ymm8, ymm8, ymm11                               // acc_2_1
+  vpbroadcastd ymm11, dword ptr [rbp + 412]              // a_3
+  vpmaddwd ymm10, ymm10, ymm11                           // product
+  vpaddd ymm5, ymm5, ymm10                               // acc_3_0
+  vpmaddwd ymm10, ymm12, ymm11                           // product
+  vpaddd ymm9, ymm9, ymm10                               // acc_3_1
+  prefetcht1 byte ptr [r10 + 832]                        // ahead
+  vmovdqu ymm10, ymmword ptr [r12 + 832]                 // raw_0
+  vpand ymm11, ymm10, ymm0                               // even_0
+  vpsrlw ymm10, ymm10, 8                                 // odd_0
+  vmovdqu ymm12, ymmword ptr [r12 + 864]                 // raw_1
+  vpand ymm13, ymm12, ymm0                               // even_1
+  vpsrlw ymm12, ymm12, 8                                 // odd_1
+  vpbroadcastd ymm14, dword ptr [rbp + 416]              // a_0
+  vpmaddwd ymm15, ymm11, ymm14                           // product
+  vpaddd ymm2, ymm2, ymm15                               // acc_0_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm6, ymm6, ymm14                               // acc_0_1
+  vpbroadcastd ymm14, dword ptr [rbp + 424]              // a_1
+  vpmaddwd ymm15, ymm11, ymm14                           // product
+  vpaddd ymm3, ymm3, ymm15                               // acc_1_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm7, ymm7, ymm14                               // acc_1_1
+  vpbroadcastd ymm14, dword ptr [rbp + 432]              // a_2
+  vpmaddwd ymm15, ymm11, ymm14                           // product
+  vpaddd ymm4, ymm4, ymm15                               // acc_2_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm8, ymm8, ymm14                               // acc_2_1
+  vpbroadcastd ymm14, dword ptr [rbp + 440]              // a_3
+  vpmaddwd ymm11, ymm11, ymm14                           // product
+  vpaddd ymm5, ymm5, ymm11                               // acc_3_0
+  vpmaddwd ymm11, ymm13, ymm14                           // product
+  vpaddd ymm9, ymm9, ymm11                               // acc_3_1
+  vpbroadcastd ymm11, dword ptr [rbp + 420]              // a_0
+  vpmaddwd ymm13, ymm10, ymm11                           // product
+  vpaddd ymm2, ymm2, ymm13                               // acc_0_0
+  vpmaddwd ymm11, ymm12, ymm11                           // product
+  vpaddd ymm6, ymm6, ymm11                               // acc_0_1
+  vpbroadcastd ymm11, dword ptr [rbp + 428]              // a_1
+  vpmaddwd ymm13, ymm10, ymm11                           // product
+  vpaddd ymm3, ymm3, ymm13                               // acc_1_0
+  vpmaddwd ymm11, ymm12, ymm11                           // product
+  vpaddd ymm7, ymm7, ymm11                               // acc_1_1
+  vpbroadcastd ymm11, dword ptr [rbp + 436]              // a_2
+  vpmaddwd ymm13, ymm10, ymm11                           // product
+  vpaddd ymm4, ymm4, ymm13                               // acc_2_0
+  vpmaddwd ymm11, ymm12, ymm11                           // product
+  vpaddd ymm8, ymm8, ymm11                               // acc_2_1
+  vpbroadcastd ymm11, dword ptr [rbp + 444]              // a_3
+  vpmaddwd ymm10, ymm10, ymm11                           // product
+  vpaddd ymm5, ymm5, ymm10                               // acc_3_0
+  vpmaddwd ymm10, ymm12, ymm11                           // product
+  vpaddd ymm9, ymm9, ymm10                               // acc_3_1
+  prefetcht1 byte ptr [r10 + 896]                        // ahead
+  vmovdqu ymm10, ymmword ptr [r12 + 896]                 // raw_0
+  vpand ymm11, ymm10, ymm0                               // even_0
+  vpsrlw ymm10, ymm10, 8                                 // odd_0
+  vmovdqu ymm12, ymmword ptr [r12 + 928]                 // raw_1
+  vpand ymm13, ymm12, ymm0                               // even_1
+  vpsrlw ymm12, ymm12, 8                                 // odd_1
+  vpbroadcastd ymm14, dword ptr [rbp + 448]              // a_0
+  vpmaddwd ymm15, ymm11, ymm14                           // product
+  vpaddd ymm2, ymm2, ymm15                               // acc_0_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm6, ymm6, ymm14                               // acc_0_1
+  vpbroadcastd ymm14, dword ptr [rbp + 456]              // a_1
+  vpmaddwd ymm15, ymm11, ymm14                           // product
+  vpaddd ymm3, ymm3, ymm15                               // acc_1_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm7, ymm7, ymm14                               // acc_1_1
+  vpbroadcastd ymm14, dword ptr [rbp + 464]              // a_2
+  vpmaddwd ymm15, ymm11, ymm14                           // product
+  vpaddd ymm4, ymm4, ymm15                               // acc_2_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm8, ymm8, ymm14                               // acc_2_1
+  vpbroadcastd ymm14, dword ptr [rbp + 472]              // a_3
+  vpmaddwd ymm11, ymm11, ymm14                           // product
+  vpaddd ymm5, ymm5, ymm11                               // acc_3_0
+  vpmaddwd ymm11, ymm13, ymm14                           // product
+  vpaddd ymm9, ymm9, ymm11                               // acc_3_1
+  vpbroadcastd ymm11, dword ptr [rbp + 452]              // a_0
+  vpmaddwd ymm13, ymm10, ymm11                           // product
+  vpaddd ymm2, ymm2, ymm13                               // acc_0_0
+  vpmaddwd ymm11, ymm12, ymm11                           // product
+  vpaddd ymm6, ymm6, ymm11                               // acc_0_1
+  vpbroadcastd ymm11, dword ptr [rbp + 460]              // a_1
+  vpmaddwd ymm13, ymm10, ymm11                           // product
+  vpaddd ymm3, ymm3, ymm13                               // acc_1_0
+  vpmaddwd ymm11, ymm12, ymm11                           // product
+  vpaddd ymm7, ymm7, ymm11                               // acc_1_1
+  vpbroadcastd ymm11, dword ptr [rbp + 468]              // a_2
+  vpmaddwd ymm13, ymm10, ymm11                           // product
+  vpaddd ymm4, ymm4, ymm13                               // acc_2_0
+  vpmaddwd ymm11, ymm12, ymm11                           // product
+  vpaddd ymm8, ymm8, ymm11                               // acc_2_1
+  vpbroadcastd ymm11, dword ptr [rbp + 476]              // a_3
+  vpmaddwd ymm10, ymm10, ymm11                           // product
+  vpaddd ymm5, ymm5, ymm10                               // acc_3_0
+  vpmaddwd ymm10, ymm12, ymm11                           // product
+  vpaddd ymm9, ymm9, ymm10                               // acc_3_1
+  prefetcht1 byte ptr [r10 + 960]                        // ahead
+  vmovdqu ymm10, ymmword ptr [r12 + 960]                 // raw_0
+  vpand ymm11, ymm10, ymm0                               // even_0
+  vpsrlw ymm10, ymm10, 8                                 // odd_0
+  vmovdqu ymm12, ymmword ptr [r12 + 992]                 // raw_1
+  vpand ymm13, ymm12, ymm0                               // even_1
+  vpsrlw ymm12, ymm12, 8                                 // odd_1
+  vpbroadcastd ymm14, dword ptr [rbp + 480]              // a_0
+  vpmaddwd ymm15, ymm11, ymm14                           // product
+  vpaddd ymm2, ymm2, ymm15                               // acc_0_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm6, ymm6, ymm14                               // acc_0_1
+  vpbroadcastd ymm14, dword ptr [rbp + 488]              // a_1
+  vpmaddwd ymm15, ymm11, ymm14                           // product
+  vpaddd ymm3, ymm3, ymm15                               // acc_1_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm7, ymm7, ymm14                               // acc_1_1
+  vpbroadcastd ymm14, dword ptr [rbp + 496]              // a_2
+  vpmaddwd ymm15, ymm11, ymm14                           // product
+  vpaddd ymm4, ymm4, ymm15                               // acc_2_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm8, ymm8, ymm14                               // acc_2_1
+  vpbroadcastd ymm14, dword ptr [rbp + 504]              // a_3
+  vpmaddwd ymm11, ymm11, ymm14                           // product
+  vpaddd ymm5, ymm5, ymm11                               // acc_3_0
+  vpmaddwd ymm11, ymm13, ymm14                           // product
+  vpaddd ymm9, ymm9, ymm11                               // acc_3_1
+  vpbroadcastd ymm11, dword ptr [rbp + 484]              // a_0
+  vpmaddwd ymm13, ymm10, ymm11                           // product
+  vpaddd ymm2, ymm2, ymm13                               // acc_0_0
+  vpmaddwd ymm11, ymm12, ymm11                           // product
+  vpaddd ymm6, ymm6, ymm11                               // acc_0_1
+  vpbroadcastd ymm11, dword ptr [rbp + 492]              // a_1
+  vpmaddwd ymm13, ymm10, ymm11                           // product
+  vpaddd ymm3, ymm3, ymm13                               // acc_1_0
+  vpmaddwd ymm11, ymm12, ymm11                           // product
+  vpaddd ymm7, ymm7, ymm11                               // acc_1_1
+  vpbroadcastd ymm11, dword ptr [rbp + 500]              // a_2
+  vpmaddwd ymm13, ymm10, ymm11                           // product
+  vpaddd ymm4, ymm4, ymm13                               // acc_2_0
+  vpmaddwd ymm11, ymm12, ymm11                           // product
+  vpaddd ymm8, ymm8, ymm11                               // acc_2_1
+  vpbroadcastd ymm11, dword ptr [rbp + 508]              // a_3
+  vpmaddwd ymm10, ymm10, ymm11                           // product
+  vpaddd ymm5, ymm5, ymm10                               // acc_3_0
+  vpmaddwd ymm10, ymm12, ymm11                           // product
+  vpaddd ymm9, ymm9, ymm10                               // acc_3_1
+  lea rbp, [rbp + 512]
+  lea r12, [r12 + 1024]
+  lea r10, [r10 + rsi]                                   // ahead
+  sub r13, 1                                             // next k
   ja L(k)
 L(k_done):
-  vcvtph2ps ymm9, xmmword ptr [r13 + 0]                  // scale_0
-  vcvtph2ps ymm10, xmmword ptr [r13 + 16]                // scale_1
-  vcvtdq2ps ymm1, ymm1                                   // real
-  vcvtdq2ps ymm5, ymm5                                   // real
+  vcvtph2ps ymm10, xmmword ptr [r12 + 0]                 // scale_0
+  vcvtph2ps ymm11, xmmword ptr [r12 + 16]                // scale_1
   vcvtdq2ps ymm2, ymm2                                   // real
   vcvtdq2ps ymm6, ymm6                                   // real
   vcvtdq2ps ymm3, ymm3                                   // real
   vcvtdq2ps ymm7, ymm7                                   // real
   vcvtdq2ps ymm4, ymm4                                   // real
   vcvtdq2ps ymm8, ymm8                                   // real
-  vcvtph2ps ymm11, xmmword ptr [r13 + 32]                // zero_0
-  vcvtph2ps ymm12, xmmword ptr [r13 + 48]                // zero_1
-  vpbroadcastd ymm13, dword ptr [rdx + 0]                // sum_of_codes
-  vpsrad ymm13, ymm13, 7                                 // sum_of_codes
-  vcvtdq2ps ymm13, ymm13                                 // sum_of_codes
-  vfmadd231ps ymm1, ymm13, ymm11                         // real
-  vfmadd231ps ymm5, ymm13, ymm12                         // real
-  vpbroadcastd ymm13, dword ptr [rdx + 4]                // sum_of_codes
-  vpsrad ymm13, ymm13, 7                                 // sum_of_codes
-  vcvtdq2ps ymm13, ymm13                                 // sum_of_codes
-  vfmadd231ps ymm2, ymm13, ymm11                         // real
-  vfmadd231ps ymm6, ymm13, ymm12                         // real
-  vpbroadcastd ymm13, dword ptr [rdx + 8]                // sum_of_codes
-  vpsrad ymm13, ymm13, 7                                 // sum_of_codes
-  vcvtdq2ps ymm13, ymm13                                 // sum_of_codes
-  vfmadd231ps ymm3, ymm13, ymm11                         // real
-  vfmadd231ps ymm7, ymm13, ymm12                         // real
-  vpbroadcastd ymm13, dword ptr [rdx + 12]               // sum_of_codes
-  vpsrad ymm13, ymm13, 7                                 // sum_of_codes
-  vcvtdq2ps ymm13, ymm13                                 // sum_of_codes
-  vfmadd231ps ymm4, ymm13, ymm11                         // real
-  vfmadd231ps ymm8, ymm13, ymm12                         // real
-  vpbroadcastd ymm11, dword ptr [rdx + 16]               // scale_row_0
-  vmulps ymm1, ymm1, ymm11                               // real
-  vmulps ymm5, ymm5, ymm11                               // real
-  vpbroadcastd ymm11, dword ptr [rdx + 20]               // scale_row_0
-  vmulps ymm2, ymm2, ymm11                               // real
-  vmulps ymm6, ymm6, ymm11                               // real
-  vpbroadcastd ymm11, dword ptr [rdx + 24]               // scale_row_0
-  vmulps ymm3, ymm3, ymm11                               // real
-  vmulps ymm7, ymm7, ymm11                               // real
-  vpbroadcastd ymm11, dword ptr [rdx + 28]               // scale_row_0
-  vmulps ymm4, ymm4, ymm11                               // real
-  vmulps ymm8, ymm8, ymm11                               // real
-  vmovdqu ymm11, ymmword ptr [rbx + 0]                   // f_0
-  vfmadd231ps ymm11, ymm1, ymm9                          // f_0
-  vmovdqu ymmword ptr [rbx + 0], ymm11                   // f_0
-  vmovdqu ymm1, ymmword ptr [rbx + 32]                   // f_1
-  vfmadd231ps ymm1, ymm5, ymm10                          // f_1
-  vmovdqu ymmword ptr [rbx + 32], ymm1                   // f_1
-  vmovdqu ymm1, ymmword ptr [rbx + 64]                   // f_2
-  vfmadd231ps ymm1, ymm2, ymm9                           // f_2
-  vmovdqu ymmword ptr [rbx + 64], ymm1                   // f_2
-  vmovdqu ymm1, ymmword ptr [rbx + 96]                   // f_3
-  vfmadd231ps ymm1, ymm6, ymm10                          // f_3
-  vmovdqu ymmword ptr [rbx + 96], ymm1                   // f_3
-  vmovdqu ymm1, ymmword ptr [rbx + 128]                  // f_4
-  vfmadd231ps ymm1, ymm3, ymm9                           // f_4
-  vmovdqu ymmword ptr [rbx + 128], ymm1                  // f_4
-  vmovdqu ymm1, ymmword ptr [rbx + 160]                  // f_5
-  vfmadd231ps ymm1, ymm7, ymm10                          // f_5
-  vmovdqu ymmword ptr [rbx + 160], ymm1                  // f_5
-  vmovdqu ymm1, ymmword ptr [rbx + 192]                  // f_6
-  vfmadd231ps ymm1, ymm4, ymm9                           // f_6
-  vmovdqu ymmword ptr [rbx + 192], ymm1                  // f_6
-  vmovdqu ymm1, ymmword ptr [rbx + 224]                  // f_7
-  vfmadd231ps ymm1, ymm8, ymm10                          // f_7
-  vmovdqu ymmword ptr [rbx + 224], ymm1                  // f_7
-  mov r14, qword ptr [rsp + 32]                          // ahead_step
-  lea r11, [r11 + r14]                                   // ahead
-  lea rdx, [rdx + 32]
-  lea r13, [r13 + 64]
-  sub rax, 1                                             // next block
+  vcvtdq2ps ymm5, ymm5                                   // real
+  vcvtdq2ps ymm9, ymm9                                   // real
+  vcvtph2ps ymm12, xmmword ptr [r12 + 32]                // zero_0
+  vcvtph2ps ymm13, xmmword ptr [r12 + 48]                // zero_1
+  vpbroadcastd ymm14, dword ptr [rbp + 0]                // sum_of_codes
+  vpsrad ymm14, ymm14, 7                                 // sum_of_codes
+  vcvtdq2ps ymm14, ymm14                                 // sum_of_codes
+  vfmadd231ps ymm2, ymm14, ymm12                         // real
+  vfmadd231ps ymm6, ymm14, ymm13                         // real
+  vpbroadcastd ymm14, dword ptr [rbp + 4]                // sum_of_codes
+  vpsrad ymm14, ymm14, 7                                 // sum_of_codes
+  vcvtdq2ps ymm14, ymm14                                 // sum_of_codes
+  vfmadd231ps ymm3, ymm14, ymm12                         // real
+  vfmadd231ps ymm7, ymm14, ymm13                         // real
+  vpbroadcastd ymm14, dword ptr [rbp + 8]                // sum_of_codes
+  vpsrad ymm14, ymm14, 7                                 // sum_of_codes
+  vcvtdq2ps ymm14, ymm14                                 // sum_of_codes
+  vfmadd231ps ymm4, ymm14, ymm12                         // real
+  vfmadd231ps ymm8, ymm14, ymm13                         // real
+  vpbroadcastd ymm14, dword ptr [rbp + 12]               // sum_of_codes
+  vpsrad ymm14, ymm14, 7                                 // sum_of_codes
+  vcvtdq2ps ymm14, ymm14                                 // sum_of_codes
+  vfmadd231ps ymm5, ymm14, ymm12                         // real
+  vfmadd231ps ymm9, ymm14, ymm13                         // real
+  vpbroadcastd ymm12, dword ptr [rbp + 16]               // scale_row_0
+  vmulps ymm2, ymm2, ymm12                               // real
+  vmulps ymm6, ymm6, ymm12                               // real
+  vpbroadcastd ymm12, dword ptr [rbp + 20]               // scale_row_0
+  vmulps ymm3, ymm3, ymm12                               // real
+  vmulps ymm7, ymm7, ymm12                               // real
+  vpbroadcastd ymm12, dword ptr [rbp + 24]               // scale_row_0
+  vmulps ymm4, ymm4, ymm12                               // real
+  vmulps ymm8, ymm8, ymm12                               // real
+  vpbroadcastd ymm12, dword ptr [rbp + 28]               // scale_row_0
+  vmulps ymm5, ymm5, ymm12                               // real
+  vmulps ymm9, ymm9, ymm12                               // real
+  vfmadd231ps ymm1, ymm2, ymm10                          // f_0
+  vmovdqu ymm2, ymmword ptr [rax + 0]                    // f_1
+  vfmadd231ps ymm2, ymm6, ymm11                          // f_1
+  vmovdqu ymmword ptr [rax + 0], ymm2                    // f_1
+  vmovdqu ymm2, ymmword ptr [rax + 32]                   // f_2
+  vfmadd231ps ymm2, ymm3, ymm10                          // f_2
+  vmovdqu ymmword ptr [rax + 32], ymm2                   // f_2
+  vmovdqu ymm2, ymmword ptr [rax + 64]                   // f_3
+  vfmadd231ps ymm2, ymm7, ymm11                          // f_3
+  vmovdqu ymmword ptr [rax + 64], ymm2                   // f_3
+  vmovdqu ymm2, ymmword ptr [rax + 96]                   // f_4
+  vfmadd231ps ymm2, ymm4, ymm10                          // f_4
+  vmovdqu ymmword ptr [rax + 96], ymm2                   // f_4
+  vmovdqu ymm2, ymmword ptr [rax + 128]                  // f_5
+  vfmadd231ps ymm2, ymm8, ymm11                          // f_5
+  vmovdqu ymmword ptr [rax + 128], ymm2                  // f_5
+  vmovdqu ymm2, ymmword ptr [rax + 160]                  // f_6
+  vfmadd231ps ymm2, ymm5, ymm10                          // f_6
+  vmovdqu ymmword ptr [rax + 160], ymm2                  // f_6
+  vmovdqu ymm2, ymmword ptr [rax + 192]                  // f_7
+  vfmadd231ps ymm2, ymm9, ymm11                          // f_7
+  vmovdqu ymmword ptr [rax + 192], ymm2                  // f_7
+  mov r13, qword ptr [rsp + 32]                          // ahead_step
+  lea r10, [r10 + r13]                                   // ahead
+  lea rbp, [rbp + 32]
+  lea r12, [r12 + 64]
+  sub rdx, 1                                             // next block
   ja L(block)
 L(block_done):
-  mov qword ptr [rsp + 8], r11                           // ahead, kept in the frame
-  vmovdqu ymm0, ymmword ptr [rbx + 0]                    // f_0
-  vmovdqu ymm1, ymmword ptr [rbx + 32]                   // f_1
-  vmovdqu ymm2, ymmword ptr [rbx + 64]                   // f_2
-  vmovdqu ymm3, ymmword ptr [rbx + 96]                   // f_3
-  vmovdqu ymm4, ymmword ptr [rbx + 128]                  // f_4
-  vmovdqu ymm5, ymmword ptr [rbx + 160]                  // f_5
-  vmovdqu ymm6, ymmword ptr [rbx + 192]                  // f_6
-  vmovdqu ymm7, ymmword ptr [rbx + 224]                  // f_7
+  mov qword ptr [rsp + 8], r10                           // ahead, kept in the frame
+  vmovdqu ymm0, ymmword ptr [rax + 0]                    // f_1
+  vmovdqu ymm2, ymmword ptr [rax + 32]                   // f_2
+  vmovdqu ymm3, ymmword ptr [rax + 64]                   // f_3
+  vmovdqu ymm4, ymmword ptr [rax + 96]                   // f_4
+  vmovdqu ymm5, ymmword ptr [rax + 128]                  // f_5
+  vmovdqu ymm6, ymmword ptr [rax + 160]                  // f_6
+  vmovdqu ymm7, ymmword ptr [rax + 192]                  // f_7
   lea rax, [rdi + 8*15]                                  // clamp
   vpbroadcastd ymm8, dword ptr [rax + 0]                 // min
   vpbroadcastd ymm9, dword ptr [rax + 4]                 // max
   mov rax, 16
   mov rdx, qword ptr [rdi + 8*13]                        // dst_stride
-  mov r11, 1
-  mov rbx, qword ptr [rsp + 40]                          // m_left
-  cmp rbx, r11
-  cmovb rbx, r11
-  sub rbx, r11
-  lea r11, [r10 + rdx]
-  test rbx, rbx                                          // dst_1
-  cmovz r11, r10
-  mov rbx, 2
-  mov r13, qword ptr [rsp + 40]                          // m_left
-  cmp r13, rbx
-  cmovb r13, rbx
-  sub r13, rbx
-  lea rbx, [r11 + rdx]
-  test r13, r13                                          // dst_2
-  cmovz rbx, r11
-  mov r13, 3
-  mov r14, qword ptr [rsp + 40]                          // m_left
-  cmp r14, r13
-  cmovb r14, r13
-  sub r14, r13
-  lea rdx, [rbx + rdx]
-  test r14, r14                                          // dst_3
-  cmovz rdx, rbx
-  mov r13, 16
-  imul rbp, r13
-  mov r13, 64
-  imul r12, r13
-  lea rbp, [rbp + r12]
-  lea rbp, [rbp + 64]
-  lea rbp, [r8 + rbp]                                    // field
+  mov r10, 1
+  mov rbp, r11                                           // m_left
+  cmp rbp, r10
+  cmovb rbp, r10
+  sub rbp, r10
+  lea r10, [r9 + rdx]
+  test rbp, rbp                                          // dst_1
+  cmovz r10, r9
+  mov rbp, 2
+  mov r12, r11                                           // m_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
+  lea rbp, [r10 + rdx]
+  test r12, r12                                          // dst_2
+  cmovz rbp, r10
+  mov r12, 3
+  mov r13, r11                                           // m_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
+  lea rdx, [rbp + rdx]
+  test r13, r13                                          // dst_3
+  cmovz rdx, rbp
+  mov r12, 16
+  mov r13, qword ptr [rsp + 40]                          // k_padded
+  imul r13, r12
+  mov r12, 64
+  imul rbx, r12
+  lea rbx, [r13 + rbx]
+  lea rbx, [rbx + 64]
+  mov r12, qword ptr [rsp + 48]                          // rhs_panel
+  lea rbx, [r12 + rbx]                                   // field
   mov r12, qword ptr [rsp + 16]                          // n_left
   cmp r12, rax                                           // unless n_left at_least 
   jb L(if_else)
@@ -1150,7 +1153,7 @@ L(block_done):
   mov r12, qword ptr [rsp + 24]                          // column_bytes
   lea r12, [rax + r12]
   test rax, rax                                          // bias
-  cmovz r12, rbp
+  cmovz r12, rbx
   vmovdqu ymm10, ymmword ptr [r12 + 0]                   // bias
   vmovdqu ymm11, ymmword ptr [r12 + 32]                  // bias
   vaddps ymm6, ymm6, ymm10                               // out
@@ -1164,39 +1167,39 @@ L(block_done):
   vaddps ymm4, ymm4, ymm10                               // out
   vmaxps ymm4, ymm8, ymm4                                // out
   vminps ymm4, ymm9, ymm4                                // out_2_0
-  vmovdqu ymmword ptr [rbx + 0], ymm4                    // out_2_0
+  vmovdqu ymmword ptr [rbp + 0], ymm4                    // out_2_0
   vaddps ymm4, ymm5, ymm11                               // out
   vmaxps ymm4, ymm8, ymm4                                // out
   vminps ymm4, ymm9, ymm4                                // out_2_1
-  vmovdqu ymmword ptr [rbx + 32], ymm4                   // out_2_1
+  vmovdqu ymmword ptr [rbp + 32], ymm4                   // out_2_1
   vaddps ymm2, ymm2, ymm10                               // out
   vmaxps ymm2, ymm8, ymm2                                // out
   vminps ymm2, ymm9, ymm2                                // out_1_0
-  vmovdqu ymmword ptr [r11 + 0], ymm2                    // out_1_0
+  vmovdqu ymmword ptr [r10 + 0], ymm2                    // out_1_0
   vaddps ymm2, ymm3, ymm11                               // out
   vmaxps ymm2, ymm8, ymm2                                // out
   vminps ymm2, ymm9, ymm2                                // out_1_1
-  vmovdqu ymmword ptr [r11 + 32], ymm2                   // out_1_1
-  vaddps ymm0, ymm0, ymm10                               // out
-  vmaxps ymm0, ymm8, ymm0                                // out
-  vminps ymm0, ymm9, ymm0                                // out_0_0
-  vmovdqu ymmword ptr [r10 + 0], ymm0                    // out_0_0
-  vaddps ymm0, ymm1, ymm11                               // out
+  vmovdqu ymmword ptr [r10 + 32], ymm2                   // out_1_1
+  vaddps ymm1, ymm1, ymm10                               // out
+  vmaxps ymm1, ymm8, ymm1                                // out
+  vminps ymm1, ymm9, ymm1                                // out_0_0
+  vmovdqu ymmword ptr [r9 + 0], ymm1                     // out_0_0
+  vaddps ymm0, ymm0, ymm11                               // out
   vmaxps ymm0, ymm8, ymm0                                // out
   vminps ymm0, ymm9, ymm0                                // out_0_1
-  vmovdqu ymmword ptr [r10 + 32], ymm0                   // out_0_1
+  vmovdqu ymmword ptr [r9 + 32], ymm0                    // out_0_1
   jmp L(if_done)
 L(if_else):
   mov rax, qword ptr [rdi + 8*14]                        // bias
   mov r12, qword ptr [rsp + 24]                          // column_bytes
   lea r12, [rax + r12]
   test rax, rax                                          // bias
-  cmovz r12, rbp
+  cmovz r12, rbx
   mov rax, 1
-  mov rbp, qword ptr [rsp + 16]                          // n_left
-  sub rbp, rax
+  mov rbx, qword ptr [rsp + 16]                          // n_left
+  sub rbx, rax
   mov rax, 0
-  mov r13, rbp
+  mov r13, rbx
   cmp r13, rax
   cmovb r13, rax
   sub r13, rax
@@ -1270,15 +1273,15 @@ L(if_else):
   vmaxps ymm4, ymm8, ymm4                                // out
   vminps ymm4, ymm9, ymm4                                // out_2_0
   vaddps ymm2, ymm2, ymm10                               // out
-  vaddps ymm0, ymm0, ymm10                               // out
+  vaddps ymm1, ymm1, ymm10                               // out
   vmaxps ymm2, ymm8, ymm2                                // out
   vminps ymm2, ymm9, ymm2                                // out_1_0
-  vmaxps ymm0, ymm8, ymm0                                // out
-  vminps ymm0, ymm9, ymm0                                // out_0_0
+  vmaxps ymm1, ymm8, ymm1                                // out
+  vminps ymm1, ymm9, ymm1                                // out_0_0
   mov rax, 8
-  cmp rbp, rax
-  cmovb rbp, rax
-  sub rbp, rax
+  cmp rbx, rax
+  cmovb rbx, rax
+  sub rbx, rax
   mov r13, qword ptr [rsp + 16]                          // n_left
   cmp r13, rax
   cmovb r13, rax
@@ -1288,7 +1291,7 @@ L(if_else):
   cmovz rax, r12
   vpbroadcastd ymm10, dword ptr [rax + 0]                // bias
   mov r12, 1
-  mov r13, rbp
+  mov r13, rbx
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
@@ -1296,7 +1299,7 @@ L(if_else):
   vpbroadcastd ymm11, dword ptr [r12 + 0]                // one
   vpblendd ymm10, ymm10, ymm11, 2                        // bias
   mov r12, 2
-  mov r13, rbp
+  mov r13, rbx
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
@@ -1304,7 +1307,7 @@ L(if_else):
   vpbroadcastd ymm11, dword ptr [r12 + 0]                // one
   vpblendd ymm10, ymm10, ymm11, 4                        // bias
   mov r12, 3
-  mov r13, rbp
+  mov r13, rbx
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
@@ -1312,7 +1315,7 @@ L(if_else):
   vpbroadcastd ymm11, dword ptr [r12 + 0]                // one
   vpblendd ymm10, ymm10, ymm11, 8                        // bias
   mov r12, 4
-  mov r13, rbp
+  mov r13, rbx
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
@@ -1320,7 +1323,7 @@ L(if_else):
   vpbroadcastd ymm11, dword ptr [r12 + 0]                // one
   vpblendd ymm10, ymm10, ymm11, 16                       // bias
   mov r12, 5
-  mov r13, rbp
+  mov r13, rbx
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
@@ -1328,7 +1331,7 @@ L(if_else):
   vpbroadcastd ymm11, dword ptr [r12 + 0]                // one
   vpblendd ymm10, ymm10, ymm11, 32                       // bias
   mov r12, 6
-  mov r13, rbp
+  mov r13, rbx
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
@@ -1336,10 +1339,10 @@ L(if_else):
   vpbroadcastd ymm11, dword ptr [r12 + 0]                // one
   vpblendd ymm10, ymm10, ymm11, 64                       // bias
   mov r12, 7
-  cmp rbp, r12
-  cmova rbp, r12
-  shl rbp, 2
-  lea rax, [rax + rbp]
+  cmp rbx, r12
+  cmova rbx, r12
+  shl rbx, 2
+  lea rax, [rax + rbx]
   vpbroadcastd ymm11, dword ptr [rax + 0]                // one
   vpblendd ymm10, ymm10, ymm11, 128                      // bias
   vaddps ymm7, ymm7, ymm10                               // out
@@ -1349,322 +1352,323 @@ L(if_else):
   vmaxps ymm5, ymm8, ymm5                                // out
   vminps ymm5, ymm9, ymm5                                // out_2_1
   vaddps ymm3, ymm3, ymm10                               // out
-  vaddps ymm1, ymm1, ymm10                               // out
+  vaddps ymm0, ymm0, ymm10                               // out
   vmaxps ymm3, ymm8, ymm3                                // out
-  vmaxps ymm1, ymm8, ymm1                                // out
+  vmaxps ymm0, ymm8, ymm0                                // out
   vminps ymm3, ymm9, ymm3                                // out_1_1
-  vminps ymm1, ymm9, ymm1                                // out_0_1
+  vminps ymm0, ymm9, ymm0                                // out_0_1
   mov rax, 1
-  mov rbp, qword ptr [rsp + 16]                          // n_left
-  cmp rbp, rax                                           // unless n_left at_least 
+  mov rbx, qword ptr [rsp + 16]                          // n_left
+  cmp rbx, rax                                           // unless n_left at_least 
   jb L(if_2_done)
   vextracti128 xmm8, ymm6, 0
   vpextrd dword ptr [rdx + 0], xmm8, 0
   vextracti128 xmm8, ymm4, 0
-  vpextrd dword ptr [rbx + 0], xmm8, 0
+  vpextrd dword ptr [rbp + 0], xmm8, 0
   vextracti128 xmm8, ymm2, 0
-  vpextrd dword ptr [r11 + 0], xmm8, 0
-  vextracti128 xmm8, ymm0, 0
   vpextrd dword ptr [r10 + 0], xmm8, 0
+  vextracti128 xmm8, ymm1, 0
+  vpextrd dword ptr [r9 + 0], xmm8, 0
 L(if_2_done):
   mov rax, 2
-  mov rbp, qword ptr [rsp + 16]                          // n_left
-  cmp rbp, rax                                           // unless n_left at_least 
+  mov rbx, qword ptr [rsp + 16]                          // n_left
+  cmp rbx, rax                                           // unless n_left at_least 
   jb L(if_3_done)
   lea rax, [rdx + 4]
   vextracti128 xmm8, ymm6, 0
   vpextrd dword ptr [rax + 0], xmm8, 1
-  lea rax, [rbx + 4]
+  lea rax, [rbp + 4]
   vextracti128 xmm8, ymm4, 0
   vpextrd dword ptr [rax + 0], xmm8, 1
-  lea rax, [r11 + 4]
+  lea rax, [r10 + 4]
   vextracti128 xmm8, ymm2, 0
   vpextrd dword ptr [rax + 0], xmm8, 1
-  lea rax, [r10 + 4]
-  vextracti128 xmm8, ymm0, 0
+  lea rax, [r9 + 4]
+  vextracti128 xmm8, ymm1, 0
   vpextrd dword ptr [rax + 0], xmm8, 1
 L(if_3_done):
   mov rax, 3
-  mov rbp, qword ptr [rsp + 16]                          // n_left
-  cmp rbp, rax                                           // unless n_left at_least 
+  mov rbx, qword ptr [rsp + 16]                          // n_left
+  cmp rbx, rax                                           // unless n_left at_least 
   jb L(if_4_done)
   lea rax, [rdx + 8]
   vextracti128 xmm8, ymm6, 0
   vpextrd dword ptr [rax + 0], xmm8, 2
-  lea rax, [rbx + 8]
+  lea rax, [rbp + 8]
   vextracti128 xmm8, ymm4, 0
   vpextrd dword ptr [rax + 0], xmm8, 2
-  lea rax, [r11 + 8]
+  lea rax, [r10 + 8]
   vextracti128 xmm8, ymm2, 0
   vpextrd dword ptr [rax + 0], xmm8, 2
-  lea rax, [r10 + 8]
-  vextracti128 xmm8, ymm0, 0
+  lea rax, [r9 + 8]
+  vextracti128 xmm8, ymm1, 0
   vpextrd dword ptr [rax + 0], xmm8, 2
 L(if_4_done):
   mov rax, 4
-  mov rbp, qword ptr [rsp + 16]                          // n_left
-  cmp rbp, rax                                           // unless n_left at_least 
+  mov rbx, qword ptr [rsp + 16]                          // n_left
+  cmp rbx, rax                                           // unless n_left at_least 
   jb L(if_5_done)
   lea rax, [rdx + 12]
   vextracti128 xmm8, ymm6, 0
   vpextrd dword ptr [rax + 0], xmm8, 3
-  lea rax, [rbx + 12]
+  lea rax, [rbp + 12]
   vextracti128 xmm8, ymm4, 0
   vpextrd dword ptr [rax + 0], xmm8, 3
-  lea rax, [r11 + 12]
+  lea rax, [r10 + 12]
   vextracti128 xmm8, ymm2, 0
   vpextrd dword ptr [rax + 0], xmm8, 3
-  lea rax, [r10 + 12]
-  vextracti128 xmm8, ymm0, 0
+  lea rax, [r9 + 12]
+  vextracti128 xmm8, ymm1, 0
   vpextrd dword ptr [rax + 0], xmm8, 3
 L(if_5_done):
   mov rax, 5
-  mov rbp, qword ptr [rsp + 16]                          // n_left
-  cmp rbp, rax                                           // unless n_left at_least 
+  mov rbx, qword ptr [rsp + 16]                          // n_left
+  cmp rbx, rax                                           // unless n_left at_least 
   jb L(if_6_done)
   lea rax, [rdx + 16]
   vextracti128 xmm8, ymm6, 1
   vpextrd dword ptr [rax + 0], xmm8, 0
-  lea rax, [rbx + 16]
+  lea rax, [rbp + 16]
   vextracti128 xmm8, ymm4, 1
   vpextrd dword ptr [rax + 0], xmm8, 0
-  lea rax, [r11 + 16]
+  lea rax, [r10 + 16]
   vextracti128 xmm8, ymm2, 1
   vpextrd dword ptr [rax + 0], xmm8, 0
-  lea rax, [r10 + 16]
-  vextracti128 xmm8, ymm0, 1
+  lea rax, [r9 + 16]
+  vextracti128 xmm8, ymm1, 1
   vpextrd dword ptr [rax + 0], xmm8, 0
 L(if_6_done):
   mov rax, 6
-  mov rbp, qword ptr [rsp + 16]                          // n_left
-  cmp rbp, rax                                           // unless n_left at_least 
+  mov rbx, qword ptr [rsp + 16]                          // n_left
+  cmp rbx, rax                                           // unless n_left at_least 
   jb L(if_7_done)
   lea rax, [rdx + 20]
   vextracti128 xmm8, ymm6, 1
   vpextrd dword ptr [rax + 0], xmm8, 1
-  lea rax, [rbx + 20]
+  lea rax, [rbp + 20]
   vextracti128 xmm8, ymm4, 1
   vpextrd dword ptr [rax + 0], xmm8, 1
-  lea rax, [r11 + 20]
+  lea rax, [r10 + 20]
   vextracti128 xmm8, ymm2, 1
   vpextrd dword ptr [rax + 0], xmm8, 1
-  lea rax, [r10 + 20]
-  vextracti128 xmm8, ymm0, 1
+  lea rax, [r9 + 20]
+  vextracti128 xmm8, ymm1, 1
   vpextrd dword ptr [rax + 0], xmm8, 1
 L(if_7_done):
   mov rax, 7
-  mov rbp, qword ptr [rsp + 16]                          // n_left
-  cmp rbp, rax                                           // unless n_left at_least 
+  mov rbx, qword ptr [rsp + 16]                          // n_left
+  cmp rbx, rax                                           // unless n_left at_least 
   jb L(if_8_done)
   lea rax, [rdx + 24]
   vextracti128 xmm8, ymm6, 1
   vpextrd dword ptr [rax + 0], xmm8, 2
-  lea rax, [rbx + 24]
+  lea rax, [rbp + 24]
   vextracti128 xmm8, ymm4, 1
   vpextrd dword ptr [rax + 0], xmm8, 2
-  lea rax, [r11 + 24]
+  lea rax, [r10 + 24]
   vextracti128 xmm8, ymm2, 1
   vpextrd dword ptr [rax + 0], xmm8, 2
-  lea rax, [r10 + 24]
-  vextracti128 xmm8, ymm0, 1
+  lea rax, [r9 + 24]
+  vextracti128 xmm8, ymm1, 1
   vpextrd dword ptr [rax + 0], xmm8, 2
 L(if_8_done):
   mov rax, 8
-  mov rbp, qword ptr [rsp + 16]                          // n_left
-  cmp rbp, rax                                           // unless n_left at_least 
+  mov rbx, qword ptr [rsp + 16]                          // n_left
+  cmp rbx, rax                                           // unless n_left at_least 
   jb L(if_9_done)
   lea rax, [rdx + 28]
   vextracti128 xmm6, ymm6, 1
   vpextrd dword ptr [rax + 0], xmm6, 3
-  lea rax, [rbx + 28]
+  lea rax, [rbp + 28]
   vextracti128 xmm4, ymm4, 1
   vpextrd dword ptr [rax + 0], xmm4, 3
-  lea rax, [r11 + 28]
+  lea rax, [r10 + 28]
   vextracti128 xmm2, ymm2, 1
   vpextrd dword ptr [rax + 0], xmm2, 3
-  lea rax, [r10 + 28]
-  vextracti128 xmm0, ymm0, 1
-  vpextrd dword ptr [rax + 0], xmm0, 3
+  lea rax, [r9 + 28]
+  vextracti128 xmm1, ymm1, 1
+  vpextrd dword ptr [rax + 0], xmm1, 3
 L(if_9_done):
   mov rax, 9
-  mov rbp, qword ptr [rsp + 16]                          // n_left
-  cmp rbp, rax                                           // unless n_left at_least 
+  mov rbx, qword ptr [rsp + 16]                          // n_left
+  cmp rbx, rax                                           // unless n_left at_least 
   jb L(if_10_done)
   lea rax, [rdx + 32]
-  vextracti128 xmm0, ymm7, 0
-  vpextrd dword ptr [rax + 0], xmm0, 0
-  lea rax, [rbx + 32]
-  vextracti128 xmm0, ymm5, 0
-  vpextrd dword ptr [rax + 0], xmm0, 0
-  lea rax, [r11 + 32]
-  vextracti128 xmm0, ymm3, 0
-  vpextrd dword ptr [rax + 0], xmm0, 0
+  vextracti128 xmm1, ymm7, 0
+  vpextrd dword ptr [rax + 0], xmm1, 0
+  lea rax, [rbp + 32]
+  vextracti128 xmm1, ymm5, 0
+  vpextrd dword ptr [rax + 0], xmm1, 0
   lea rax, [r10 + 32]
-  vextracti128 xmm0, ymm1, 0
-  vpextrd dword ptr [rax + 0], xmm0, 0
+  vextracti128 xmm1, ymm3, 0
+  vpextrd dword ptr [rax + 0], xmm1, 0
+  lea rax, [r9 + 32]
+  vextracti128 xmm1, ymm0, 0
+  vpextrd dword ptr [rax + 0], xmm1, 0
 L(if_10_done):
   mov rax, 10
-  mov rbp, qword ptr [rsp + 16]                          // n_left
-  cmp rbp, rax                                           // unless n_left at_least 
+  mov rbx, qword ptr [rsp + 16]                          // n_left
+  cmp rbx, rax                                           // unless n_left at_least 
   jb L(if_11_done)
   lea rax, [rdx + 36]
-  vextracti128 xmm0, ymm7, 0
-  vpextrd dword ptr [rax + 0], xmm0, 1
-  lea rax, [rbx + 36]
-  vextracti128 xmm0, ymm5, 0
-  vpextrd dword ptr [rax + 0], xmm0, 1
-  lea rax, [r11 + 36]
-  vextracti128 xmm0, ymm3, 0
-  vpextrd dword ptr [rax + 0], xmm0, 1
+  vextracti128 xmm1, ymm7, 0
+  vpextrd dword ptr [rax + 0], xmm1, 1
+  lea rax, [rbp + 36]
+  vextracti128 xmm1, ymm5, 0
+  vpextrd dword ptr [rax + 0], xmm1, 1
   lea rax, [r10 + 36]
-  vextracti128 xmm0, ymm1, 0
-  vpextrd dword ptr [rax + 0], xmm0, 1
+  vextracti128 xmm1, ymm3, 0
+  vpextrd dword ptr [rax + 0], xmm1, 1
+  lea rax, [r9 + 36]
+  vextracti128 xmm1, ymm0, 0
+  vpextrd dword ptr [rax + 0], xmm1, 1
 L(if_11_done):
   mov rax, 11
-  mov rbp, qword ptr [rsp + 16]                          // n_left
-  cmp rbp, rax                                           // unless n_left at_least 
+  mov rbx, qword ptr [rsp + 16]                          // n_left
+  cmp rbx, rax                                           // unless n_left at_least 
   jb L(if_12_done)
   lea rax, [rdx + 40]
-  vextracti128 xmm0, ymm7, 0
-  vpextrd dword ptr [rax + 0], xmm0, 2
-  lea rax, [rbx + 40]
-  vextracti128 xmm0, ymm5, 0
-  vpextrd dword ptr [rax + 0], xmm0, 2
-  lea rax, [r11 + 40]
-  vextracti128 xmm0, ymm3, 0
-  vpextrd dword ptr [rax + 0], xmm0, 2
+  vextracti128 xmm1, ymm7, 0
+  vpextrd dword ptr [rax + 0], xmm1, 2
+  lea rax, [rbp + 40]
+  vextracti128 xmm1, ymm5, 0
+  vpextrd dword ptr [rax + 0], xmm1, 2
   lea rax, [r10 + 40]
-  vextracti128 xmm0, ymm1, 0
-  vpextrd dword ptr [rax + 0], xmm0, 2
+  vextracti128 xmm1, ymm3, 0
+  vpextrd dword ptr [rax + 0], xmm1, 2
+  lea rax, [r9 + 40]
+  vextracti128 xmm1, ymm0, 0
+  vpextrd dword ptr [rax + 0], xmm1, 2
 L(if_12_done):
   mov rax, 12
-  mov rbp, qword ptr [rsp + 16]                          // n_left
-  cmp rbp, rax                                           // unless n_left at_least 
+  mov rbx, qword ptr [rsp + 16]                          // n_left
+  cmp rbx, rax                                           // unless n_left at_least 
   jb L(if_13_done)
   lea rax, [rdx + 44]
-  vextracti128 xmm0, ymm7, 0
-  vpextrd dword ptr [rax + 0], xmm0, 3
-  lea rax, [rbx + 44]
-  vextracti128 xmm0, ymm5, 0
-  vpextrd dword ptr [rax + 0], xmm0, 3
-  lea rax, [r11 + 44]
-  vextracti128 xmm0, ymm3, 0
-  vpextrd dword ptr [rax + 0], xmm0, 3
+  vextracti128 xmm1, ymm7, 0
+  vpextrd dword ptr [rax + 0], xmm1, 3
+  lea rax, [rbp + 44]
+  vextracti128 xmm1, ymm5, 0
+  vpextrd dword ptr [rax + 0], xmm1, 3
   lea rax, [r10 + 44]
-  vextracti128 xmm0, ymm1, 0
-  vpextrd dword ptr [rax + 0], xmm0, 3
+  vextracti128 xmm1, ymm3, 0
+  vpextrd dword ptr [rax + 0], xmm1, 3
+  lea rax, [r9 + 44]
+  vextracti128 xmm1, ymm0, 0
+  vpextrd dword ptr [rax + 0], xmm1, 3
 L(if_13_done):
   mov rax, 13
-  mov rbp, qword ptr [rsp + 16]                          // n_left
-  cmp rbp, rax                                           // unless n_left at_least 
+  mov rbx, qword ptr [rsp + 16]                          // n_left
+  cmp rbx, rax                                           // unless n_left at_least 
   jb L(if_14_done)
   lea rax, [rdx + 48]
-  vextracti128 xmm0, ymm7, 1
-  vpextrd dword ptr [rax + 0], xmm0, 0
-  lea rax, [rbx + 48]
-  vextracti128 xmm0, ymm5, 1
-  vpextrd dword ptr [rax + 0], xmm0, 0
-  lea rax, [r11 + 48]
-  vextracti128 xmm0, ymm3, 1
-  vpextrd dword ptr [rax + 0], xmm0, 0
+  vextracti128 xmm1, ymm7, 1
+  vpextrd dword ptr [rax + 0], xmm1, 0
+  lea rax, [rbp + 48]
+  vextracti128 xmm1, ymm5, 1
+  vpextrd dword ptr [rax + 0], xmm1, 0
   lea rax, [r10 + 48]
-  vextracti128 xmm0, ymm1, 1
-  vpextrd dword ptr [rax + 0], xmm0, 0
+  vextracti128 xmm1, ymm3, 1
+  vpextrd dword ptr [rax + 0], xmm1, 0
+  lea rax, [r9 + 48]
+  vextracti128 xmm1, ymm0, 1
+  vpextrd dword ptr [rax + 0], xmm1, 0
 L(if_14_done):
   mov rax, 14
-  mov rbp, qword ptr [rsp + 16]                          // n_left
-  cmp rbp, rax                                           // unless n_left at_least 
+  mov rbx, qword ptr [rsp + 16]                          // n_left
+  cmp rbx, rax                                           // unless n_left at_least 
   jb L(if_15_done)
   lea rax, [rdx + 52]
-  vextracti128 xmm0, ymm7, 1
-  vpextrd dword ptr [rax + 0], xmm0, 1
-  lea rax, [rbx + 52]
-  vextracti128 xmm0, ymm5, 1
-  vpextrd dword ptr [rax + 0], xmm0, 1
-  lea rax, [r11 + 52]
-  vextracti128 xmm0, ymm3, 1
-  vpextrd dword ptr [rax + 0], xmm0, 1
+  vextracti128 xmm1, ymm7, 1
+  vpextrd dword ptr [rax + 0], xmm1, 1
+  lea rax, [rbp + 52]
+  vextracti128 xmm1, ymm5, 1
+  vpextrd dword ptr [rax + 0], xmm1, 1
   lea rax, [r10 + 52]
-  vextracti128 xmm0, ymm1, 1
-  vpextrd dword ptr [rax + 0], xmm0, 1
+  vextracti128 xmm1, ymm3, 1
+  vpextrd dword ptr [rax + 0], xmm1, 1
+  lea rax, [r9 + 52]
+  vextracti128 xmm1, ymm0, 1
+  vpextrd dword ptr [rax + 0], xmm1, 1
 L(if_15_done):
   mov rax, 15
-  mov rbp, qword ptr [rsp + 16]                          // n_left
-  cmp rbp, rax                                           // unless n_left at_least 
+  mov rbx, qword ptr [rsp + 16]                          // n_left
+  cmp rbx, rax                                           // unless n_left at_least 
   jb L(if_16_done)
   lea rax, [rdx + 56]
-  vextracti128 xmm0, ymm7, 1
-  vpextrd dword ptr [rax + 0], xmm0, 2
-  lea rax, [rbx + 56]
-  vextracti128 xmm0, ymm5, 1
-  vpextrd dword ptr [rax + 0], xmm0, 2
-  lea rax, [r11 + 56]
-  vextracti128 xmm0, ymm3, 1
-  vpextrd dword ptr [rax + 0], xmm0, 2
+  vextracti128 xmm1, ymm7, 1
+  vpextrd dword ptr [rax + 0], xmm1, 2
+  lea rax, [rbp + 56]
+  vextracti128 xmm1, ymm5, 1
+  vpextrd dword ptr [rax + 0], xmm1, 2
   lea rax, [r10 + 56]
-  vextracti128 xmm0, ymm1, 1
+  vextracti128 xmm1, ymm3, 1
+  vpextrd dword ptr [rax + 0], xmm1, 2
+  lea rax, [r9 + 56]
+  vextracti128 xmm0, ymm0, 1
   vpextrd dword ptr [rax + 0], xmm0, 2
 L(if_16_done):
 L(if_done):
   mov rax, qword ptr [rdi + 8*13]                        // dst_stride
   mov rdx, 4
   imul rax, rdx
-  mov r11, 4
-  mov rdx, qword ptr [rsp + 40]                          // m_left
-  cmp rdx, r11
-  cmovb rdx, r11
-  sub rdx, r11
-  lea r10, [r10 + rax]
+  mov rdx, 4
+  cmp r11, rdx
+  cmovb r11, rdx
+  sub r11, rdx
+  lea r9, [r9 + rax]
   mov rax, qword ptr [rdi + 8*6]                         // lhs_stride
-  mov r11, qword ptr [rsp + 0]                           // lhs_panel
-  lea rax, [r11 + rax]
-  mov r11, qword ptr [rsp + 8]                           // ahead
-  sub r9, 4                                              // next m
+  mov rdx, qword ptr [rsp + 0]                           // lhs_panel
+  lea rax, [rdx + rax]
+  mov r10, qword ptr [rsp + 8]                           // ahead
+  sub r8, 4                                              // next m
   ja L(m)
 L(m_done):
   mov rax, 16
-  mov rdx, qword ptr [rsp + 16]                          // n_left
-  cmp rdx, rax
-  cmovb rdx, rax
-  sub rdx, rax
+  mov r8, qword ptr [rsp + 16]                           // n_left
+  cmp r8, rax
+  cmovb r8, rax
+  sub r8, rax
   mov rax, qword ptr [rsp + 24]                          // column_bytes
   lea rax, [rax + 64]
-  mov r9, qword ptr [rdi + 8*11]                         // rhs_stride
-  lea r8, [r8 + r9]
+  mov rdx, qword ptr [rdi + 8*11]                        // rhs_stride
+  mov r9, qword ptr [rsp + 48]                           // rhs_panel
+  lea rdx, [r9 + rdx]
   sub rcx, 16                                            // next n
   ja L(n)
 L(n_done):
 #if defined(__ELF__) || defined(__APPLE__)
-  mov rbx, qword ptr [rsp + 304]
-  mov rbp, qword ptr [rsp + 312]
-  mov r12, qword ptr [rsp + 320]
-  mov r13, qword ptr [rsp + 328]
-  mov r14, qword ptr [rsp + 336]
-  mov r15, qword ptr [rsp + 344]
-  add rsp, 360
+  mov rbx, qword ptr [rsp + 288]
+  mov rbp, qword ptr [rsp + 296]
+  mov r12, qword ptr [rsp + 304]
+  mov r13, qword ptr [rsp + 312]
+  mov r14, qword ptr [rsp + 320]
+  mov r15, qword ptr [rsp + 328]
+  add rsp, 344
   .cfi_def_cfa_offset 8
   vzeroupper
   ret
   .cfi_endproc
 #elif defined(_WIN32)
   vzeroupper
-  mov rsi, qword ptr [rsp + 304]
-  mov rdi, qword ptr [rsp + 312]
-  mov rbx, qword ptr [rsp + 320]
-  mov rbp, qword ptr [rsp + 328]
-  mov r12, qword ptr [rsp + 336]
-  mov r13, qword ptr [rsp + 344]
-  mov r14, qword ptr [rsp + 352]
-  mov r15, qword ptr [rsp + 360]
-  vmovaps xmm6, xmmword ptr [rsp + 368]
-  vmovaps xmm7, xmmword ptr [rsp + 384]
-  vmovaps xmm8, xmmword ptr [rsp + 400]
-  vmovaps xmm9, xmmword ptr [rsp + 416]
-  vmovaps xmm10, xmmword ptr [rsp + 432]
-  vmovaps xmm11, xmmword ptr [rsp + 448]
-  vmovaps xmm12, xmmword ptr [rsp + 464]
-  vmovaps xmm13, xmmword ptr [rsp + 480]
-  vmovaps xmm14, xmmword ptr [rsp + 496]
+  mov rsi, qword ptr [rsp + 288]
+  mov rdi, qword ptr [rsp + 296]
+  mov rbx, qword ptr [rsp + 304]
+  mov rbp, qword ptr [rsp + 312]
+  mov r12, qword ptr [rsp + 320]
+  mov r13, qword ptr [rsp + 328]
+  mov r14, qword ptr [rsp + 336]
+  mov r15, qword ptr [rsp + 344]
+  vmovaps xmm6, xmmword ptr [rsp + 352]
+  vmovaps xmm7, xmmword ptr [rsp + 368]
+  vmovaps xmm8, xmmword ptr [rsp + 384]
+  vmovaps xmm9, xmmword ptr [rsp + 400]
+  vmovaps xmm10, xmmword ptr [rsp + 416]
+  vmovaps xmm11, xmmword ptr [rsp + 432]
+  vmovaps xmm12, xmmword ptr [rsp + 448]
+  vmovaps xmm13, xmmword ptr [rsp + 464]
+  vmovaps xmm14, xmmword ptr [rsp + 480]
+  vmovaps xmm15, xmmword ptr [rsp + 496]
   add rsp, 520
   ret
   .seh_endproc

@@ -6,17 +6,17 @@
 //     | 64 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
 // rhs i8 n16 kr4 u k%32 b32 [data/b|scales:f32/b|zeros:f32/b|sums:f32*1|bias:f32] (9c533869a0f61559)
 //     | 128 x k bits of codes | 16 f32 x scales a block | 16 f32 x zeros a block | 16 f32 x sums | 16 f32 x bias |
-// tile 4 x 16: needs 15 vector registers on avx2 (8 accumulators + 6 operands + 1 mask), 16 exist
+// tile 4 x 16: needs 16 vector registers on avx2 (9 accumulators + 6 operands + 1 mask), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (9f86629fcd34ce29)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (18e368b35464eec0)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  rax n_left  rcx m_left  rdx dst_tile  rsi ahead_step  rdi args  r8 n_left  r9 k_padded
-//  r10 ahead  r11 scratch  rbx k_left  rbp lhs_panel  r12 rhs_panel  ymm0 even_bytes
-//  ymm1 acc_0 ...  ymm2 acc_1 ...  ymm3 acc_2 ...  ymm4 acc_3 ...  ymm5 raw_0 ...  ymm6 even_0 ...
-//  ymm7 raw_1 ...  ymm8 even_1 ...  ymm9 a_0 ...  ymm10 product ...  ymm11 product ...
-//  ymm12 product ...  ymm13 a_0 ...  ymm14 product
+//  r10 ahead  r11 scratch  rbx k_left  rbp lhs_panel  r12 rhs_panel  ymm0 even_bytes  ymm1 f_0
+//  ymm2 acc_0 ...  ymm3 acc_1 ...  ymm4 acc_2 ...  ymm5 acc_3 ...  ymm6 raw_0 ...  ymm7 even_0 ...
+//  ymm8 raw_1 ...  ymm9 even_1 ...  ymm10 a_0 ...  ymm11 product ...  ymm12 product ...
+//  ymm13 product ...  ymm14 a_0 ...  ymm15 product
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -46,58 +46,60 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qai8c32p16x4_4x16_avx2_f32_far_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   endbr64
-  sub rsp, 360
-  .cfi_def_cfa_offset 368
-  mov qword ptr [rsp + 304], rbx
+  sub rsp, 328
+  .cfi_def_cfa_offset 336
+  mov qword ptr [rsp + 272], rbx
   .cfi_offset rbx, -64
-  mov qword ptr [rsp + 312], rbp
+  mov qword ptr [rsp + 280], rbp
   .cfi_offset rbp, -56
-  mov qword ptr [rsp + 320], r12
+  mov qword ptr [rsp + 288], r12
   .cfi_offset r12, -48
-  mov qword ptr [rsp + 328], r13
+  mov qword ptr [rsp + 296], r13
   .cfi_offset r13, -40
-  mov qword ptr [rsp + 336], r14
+  mov qword ptr [rsp + 304], r14
   .cfi_offset r14, -32
-  mov qword ptr [rsp + 344], r15
+  mov qword ptr [rsp + 312], r15
   .cfi_offset r15, -24
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p4x4_qai8c32p16x4_4x16_avx2_f32_far_asm
-  sub rsp, 520
-  .seh_stackalloc 520
-  mov qword ptr [rsp + 304], rsi
-  .seh_savereg rsi, 304
-  mov qword ptr [rsp + 312], rdi
-  .seh_savereg rdi, 312
-  mov qword ptr [rsp + 320], rbx
-  .seh_savereg rbx, 320
-  mov qword ptr [rsp + 328], rbp
-  .seh_savereg rbp, 328
-  mov qword ptr [rsp + 336], r12
-  .seh_savereg r12, 336
-  mov qword ptr [rsp + 344], r13
-  .seh_savereg r13, 344
-  mov qword ptr [rsp + 352], r14
-  .seh_savereg r14, 352
-  mov qword ptr [rsp + 360], r15
-  .seh_savereg r15, 360
-  vmovaps xmmword ptr [rsp + 368], xmm6
-  .seh_savexmm xmm6, 368
-  vmovaps xmmword ptr [rsp + 384], xmm7
-  .seh_savexmm xmm7, 384
-  vmovaps xmmword ptr [rsp + 400], xmm8
-  .seh_savexmm xmm8, 400
-  vmovaps xmmword ptr [rsp + 416], xmm9
-  .seh_savexmm xmm9, 416
-  vmovaps xmmword ptr [rsp + 432], xmm10
-  .seh_savexmm xmm10, 432
-  vmovaps xmmword ptr [rsp + 448], xmm11
-  .seh_savexmm xmm11, 448
-  vmovaps xmmword ptr [rsp + 464], xmm12
-  .seh_savexmm xmm12, 464
-  vmovaps xmmword ptr [rsp + 480], xmm13
-  .seh_savexmm xmm13, 480
-  vmovaps xmmword ptr [rsp + 496], xmm14
-  .seh_savexmm xmm14, 496
+  sub rsp, 504
+  .seh_stackalloc 504
+  mov qword ptr [rsp + 272], rsi
+  .seh_savereg rsi, 272
+  mov qword ptr [rsp + 280], rdi
+  .seh_savereg rdi, 280
+  mov qword ptr [rsp + 288], rbx
+  .seh_savereg rbx, 288
+  mov qword ptr [rsp + 296], rbp
+  .seh_savereg rbp, 296
+  mov qword ptr [rsp + 304], r12
+  .seh_savereg r12, 304
+  mov qword ptr [rsp + 312], r13
+  .seh_savereg r13, 312
+  mov qword ptr [rsp + 320], r14
+  .seh_savereg r14, 320
+  mov qword ptr [rsp + 328], r15
+  .seh_savereg r15, 328
+  vmovaps xmmword ptr [rsp + 336], xmm6
+  .seh_savexmm xmm6, 336
+  vmovaps xmmword ptr [rsp + 352], xmm7
+  .seh_savexmm xmm7, 352
+  vmovaps xmmword ptr [rsp + 368], xmm8
+  .seh_savexmm xmm8, 368
+  vmovaps xmmword ptr [rsp + 384], xmm9
+  .seh_savexmm xmm9, 384
+  vmovaps xmmword ptr [rsp + 400], xmm10
+  .seh_savexmm xmm10, 400
+  vmovaps xmmword ptr [rsp + 416], xmm11
+  .seh_savexmm xmm11, 416
+  vmovaps xmmword ptr [rsp + 432], xmm12
+  .seh_savexmm xmm12, 432
+  vmovaps xmmword ptr [rsp + 448], xmm13
+  .seh_savexmm xmm13, 448
+  vmovaps xmmword ptr [rsp + 464], xmm14
+  .seh_savexmm xmm14, 464
+  vmovaps xmmword ptr [rsp + 480], xmm15
+  .seh_savexmm xmm15, 480
   .seh_endprologue
   mov rdi, rcx
 #endif
@@ -201,7 +203,6 @@ L(m):
   vmovdqu ymmword ptr [r11 + 128], ymm1                  // f_0
   vmovdqu ymmword ptr [r11 + 160], ymm1                  // f_0
   vmovdqu ymmword ptr [r11 + 192], ymm1                  // f_0
-  vmovdqu ymmword ptr [r11 + 224], ymm1                  // f_0
   mov rbx, r9                                            // k_padded
   shr rbx, 5                                             // blocks
   mov rbp, qword ptr [rsp + 0]                           // lhs_panel
@@ -211,455 +212,453 @@ L(m):
   .balign 64
 L(k):
   prefetcht1 byte ptr [r10 + 0]                          // ahead
-  vpbroadcastd ymm1, dword ptr [rbp + 256]               // acc_0
-  vpbroadcastd ymm2, dword ptr [rbp + 260]               // acc_1
-  vpbroadcastd ymm3, dword ptr [rbp + 264]               // acc_2
-  vpbroadcastd ymm4, dword ptr [rbp + 268]               // acc_3
-  vmovdqu ymm5, ymmword ptr [r12 + 0]                    // raw_0
-  vpand ymm6, ymm5, ymm0                                 // even_0
-  vpsrlw ymm5, ymm5, 8                                   // odd_0
-  vmovdqu ymm7, ymmword ptr [r12 + 32]                   // raw_1
-  vpand ymm8, ymm7, ymm0                                 // even_1
-  vpsrlw ymm7, ymm7, 8                                   // odd_1
-  vpbroadcastd ymm9, dword ptr [rbp + 0]                 // a_0
+  vpbroadcastd ymm2, dword ptr [rbp + 256]               // acc_0
+  vpbroadcastd ymm3, dword ptr [rbp + 260]               // acc_1
+  vpbroadcastd ymm4, dword ptr [rbp + 264]               // acc_2
+  vpbroadcastd ymm5, dword ptr [rbp + 268]               // acc_3
+  vmovdqu ymm6, ymmword ptr [r12 + 0]                    // raw_0
+  vpand ymm7, ymm6, ymm0                                 // even_0
+  vpsrlw ymm6, ymm6, 8                                   // odd_0
+  vmovdqu ymm8, ymmword ptr [r12 + 32]                   // raw_1
+  vpand ymm9, ymm8, ymm0                                 // even_1
+  vpsrlw ymm8, ymm8, 8                                   // odd_1
+  vpbroadcastd ymm10, dword ptr [rbp + 0]                // a_0
+  vpmaddwd ymm11, ymm7, ymm10                            // product
+  vpaddd ymm11, ymm2, ymm11                              // acc_0_0
+  vpmaddwd ymm10, ymm9, ymm10                            // product
+  vpaddd ymm2, ymm2, ymm10                               // acc_0_1
+  vpbroadcastd ymm10, dword ptr [rbp + 8]                // a_1
+  vpmaddwd ymm12, ymm7, ymm10                            // product
+  vpaddd ymm12, ymm3, ymm12                              // acc_1_0
+  vpmaddwd ymm10, ymm9, ymm10                            // product
+  vpaddd ymm3, ymm3, ymm10                               // acc_1_1
+  vpbroadcastd ymm10, dword ptr [rbp + 16]               // a_2
+  vpmaddwd ymm13, ymm7, ymm10                            // product
+  vpaddd ymm13, ymm4, ymm13                              // acc_2_0
+  vpmaddwd ymm10, ymm9, ymm10                            // product
+  vpaddd ymm4, ymm4, ymm10                               // acc_2_1
+  vpbroadcastd ymm10, dword ptr [rbp + 24]               // a_3
+  vpmaddwd ymm7, ymm7, ymm10                             // product
+  vpaddd ymm7, ymm5, ymm7                                // acc_3_0
+  vpmaddwd ymm9, ymm9, ymm10                             // product
+  vpaddd ymm5, ymm5, ymm9                                // acc_3_1
+  vpbroadcastd ymm9, dword ptr [rbp + 4]                 // a_0
   vpmaddwd ymm10, ymm6, ymm9                             // product
-  vpaddd ymm10, ymm1, ymm10                              // acc_0_0
+  vpaddd ymm10, ymm11, ymm10                             // acc_0_0
   vpmaddwd ymm9, ymm8, ymm9                              // product
-  vpaddd ymm1, ymm1, ymm9                                // acc_0_1
-  vpbroadcastd ymm9, dword ptr [rbp + 8]                 // a_1
+  vpaddd ymm2, ymm2, ymm9                                // acc_0_1
+  vpbroadcastd ymm9, dword ptr [rbp + 12]                // a_1
   vpmaddwd ymm11, ymm6, ymm9                             // product
-  vpaddd ymm11, ymm2, ymm11                              // acc_1_0
+  vpaddd ymm11, ymm12, ymm11                             // acc_1_0
   vpmaddwd ymm9, ymm8, ymm9                              // product
-  vpaddd ymm2, ymm2, ymm9                                // acc_1_1
-  vpbroadcastd ymm9, dword ptr [rbp + 16]                // a_2
+  vpaddd ymm3, ymm3, ymm9                                // acc_1_1
+  vpbroadcastd ymm9, dword ptr [rbp + 20]                // a_2
   vpmaddwd ymm12, ymm6, ymm9                             // product
-  vpaddd ymm12, ymm3, ymm12                              // acc_2_0
+  vpaddd ymm12, ymm13, ymm12                             // acc_2_0
   vpmaddwd ymm9, ymm8, ymm9                              // product
-  vpaddd ymm3, ymm3, ymm9                                // acc_2_1
-  vpbroadcastd ymm9, dword ptr [rbp + 24]                // a_3
+  vpaddd ymm4, ymm4, ymm9                                // acc_2_1
+  vpbroadcastd ymm9, dword ptr [rbp + 28]                // a_3
   vpmaddwd ymm6, ymm6, ymm9                              // product
-  vpaddd ymm6, ymm4, ymm6                                // acc_3_0
-  vpmaddwd ymm8, ymm8, ymm9                              // product
-  vpaddd ymm4, ymm4, ymm8                                // acc_3_1
-  vpbroadcastd ymm8, dword ptr [rbp + 4]                 // a_0
-  vpmaddwd ymm9, ymm5, ymm8                              // product
-  vpaddd ymm9, ymm10, ymm9                               // acc_0_0
-  vpmaddwd ymm8, ymm7, ymm8                              // product
-  vpaddd ymm1, ymm1, ymm8                                // acc_0_1
-  vpbroadcastd ymm8, dword ptr [rbp + 12]                // a_1
-  vpmaddwd ymm10, ymm5, ymm8                             // product
-  vpaddd ymm10, ymm11, ymm10                             // acc_1_0
-  vpmaddwd ymm8, ymm7, ymm8                              // product
-  vpaddd ymm2, ymm2, ymm8                                // acc_1_1
-  vpbroadcastd ymm8, dword ptr [rbp + 20]                // a_2
-  vpmaddwd ymm11, ymm5, ymm8                             // product
-  vpaddd ymm11, ymm12, ymm11                             // acc_2_0
-  vpmaddwd ymm8, ymm7, ymm8                              // product
-  vpaddd ymm3, ymm3, ymm8                                // acc_2_1
-  vpbroadcastd ymm8, dword ptr [rbp + 28]                // a_3
-  vpmaddwd ymm5, ymm5, ymm8                              // product
-  vpaddd ymm5, ymm6, ymm5                                // acc_3_0
-  vpmaddwd ymm6, ymm7, ymm8                              // product
-  vpaddd ymm4, ymm4, ymm6                                // acc_3_1
+  vpaddd ymm6, ymm7, ymm6                                // acc_3_0
+  vpmaddwd ymm7, ymm8, ymm9                              // product
+  vpaddd ymm5, ymm5, ymm7                                // acc_3_1
   prefetcht1 byte ptr [r10 + 64]                         // ahead
-  vmovdqu ymm6, ymmword ptr [r12 + 64]                   // raw_0
-  vpand ymm7, ymm6, ymm0                                 // even_0
-  vpsrlw ymm6, ymm6, 8                                   // odd_0
-  vmovdqu ymm8, ymmword ptr [r12 + 96]                   // raw_1
-  vpand ymm12, ymm8, ymm0                                // even_1
-  vpsrlw ymm8, ymm8, 8                                   // odd_1
-  vpbroadcastd ymm13, dword ptr [rbp + 32]               // a_0
-  vpmaddwd ymm14, ymm7, ymm13                            // product
-  vpaddd ymm9, ymm9, ymm14                               // acc_0_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm1, ymm1, ymm13                               // acc_0_1
-  vpbroadcastd ymm13, dword ptr [rbp + 40]               // a_1
-  vpmaddwd ymm14, ymm7, ymm13                            // product
-  vpaddd ymm10, ymm10, ymm14                             // acc_1_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm13                               // acc_1_1
-  vpbroadcastd ymm13, dword ptr [rbp + 48]               // a_2
-  vpmaddwd ymm14, ymm7, ymm13                            // product
-  vpaddd ymm11, ymm11, ymm14                             // acc_2_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm13                               // acc_2_1
-  vpbroadcastd ymm13, dword ptr [rbp + 56]               // a_3
-  vpmaddwd ymm7, ymm7, ymm13                             // product
-  vpaddd ymm5, ymm5, ymm7                                // acc_3_0
-  vpmaddwd ymm7, ymm12, ymm13                            // product
-  vpaddd ymm4, ymm4, ymm7                                // acc_3_1
-  vpbroadcastd ymm7, dword ptr [rbp + 36]                // a_0
-  vpmaddwd ymm12, ymm6, ymm7                             // product
-  vpaddd ymm9, ymm9, ymm12                               // acc_0_0
-  vpmaddwd ymm7, ymm8, ymm7                              // product
-  vpaddd ymm1, ymm1, ymm7                                // acc_0_1
-  vpbroadcastd ymm7, dword ptr [rbp + 44]                // a_1
-  vpmaddwd ymm12, ymm6, ymm7                             // product
-  vpaddd ymm10, ymm10, ymm12                             // acc_1_0
-  vpmaddwd ymm7, ymm8, ymm7                              // product
-  vpaddd ymm2, ymm2, ymm7                                // acc_1_1
-  vpbroadcastd ymm7, dword ptr [rbp + 52]                // a_2
-  vpmaddwd ymm12, ymm6, ymm7                             // product
-  vpaddd ymm11, ymm11, ymm12                             // acc_2_0
-  vpmaddwd ymm7, ymm8, ymm7                              // product
-  vpaddd ymm3, ymm3, ymm7                                // acc_2_1
-  vpbroadcastd ymm7, dword ptr [rbp + 60]                // a_3
-  vpmaddwd ymm6, ymm6, ymm7                              // product
-  vpaddd ymm5, ymm5, ymm6                                // acc_3_0
-  vpmaddwd ymm6, ymm8, ymm7                              // product
-  vpaddd ymm4, ymm4, ymm6                                // acc_3_1
+  vmovdqu ymm7, ymmword ptr [r12 + 64]                   // raw_0
+  vpand ymm8, ymm7, ymm0                                 // even_0
+  vpsrlw ymm7, ymm7, 8                                   // odd_0
+  vmovdqu ymm9, ymmword ptr [r12 + 96]                   // raw_1
+  vpand ymm13, ymm9, ymm0                                // even_1
+  vpsrlw ymm9, ymm9, 8                                   // odd_1
+  vpbroadcastd ymm14, dword ptr [rbp + 32]               // a_0
+  vpmaddwd ymm15, ymm8, ymm14                            // product
+  vpaddd ymm10, ymm10, ymm15                             // acc_0_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm2, ymm2, ymm14                               // acc_0_1
+  vpbroadcastd ymm14, dword ptr [rbp + 40]               // a_1
+  vpmaddwd ymm15, ymm8, ymm14                            // product
+  vpaddd ymm11, ymm11, ymm15                             // acc_1_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm3, ymm3, ymm14                               // acc_1_1
+  vpbroadcastd ymm14, dword ptr [rbp + 48]               // a_2
+  vpmaddwd ymm15, ymm8, ymm14                            // product
+  vpaddd ymm12, ymm12, ymm15                             // acc_2_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm4, ymm4, ymm14                               // acc_2_1
+  vpbroadcastd ymm14, dword ptr [rbp + 56]               // a_3
+  vpmaddwd ymm8, ymm8, ymm14                             // product
+  vpaddd ymm6, ymm6, ymm8                                // acc_3_0
+  vpmaddwd ymm8, ymm13, ymm14                            // product
+  vpaddd ymm5, ymm5, ymm8                                // acc_3_1
+  vpbroadcastd ymm8, dword ptr [rbp + 36]                // a_0
+  vpmaddwd ymm13, ymm7, ymm8                             // product
+  vpaddd ymm10, ymm10, ymm13                             // acc_0_0
+  vpmaddwd ymm8, ymm9, ymm8                              // product
+  vpaddd ymm2, ymm2, ymm8                                // acc_0_1
+  vpbroadcastd ymm8, dword ptr [rbp + 44]                // a_1
+  vpmaddwd ymm13, ymm7, ymm8                             // product
+  vpaddd ymm11, ymm11, ymm13                             // acc_1_0
+  vpmaddwd ymm8, ymm9, ymm8                              // product
+  vpaddd ymm3, ymm3, ymm8                                // acc_1_1
+  vpbroadcastd ymm8, dword ptr [rbp + 52]                // a_2
+  vpmaddwd ymm13, ymm7, ymm8                             // product
+  vpaddd ymm12, ymm12, ymm13                             // acc_2_0
+  vpmaddwd ymm8, ymm9, ymm8                              // product
+  vpaddd ymm4, ymm4, ymm8                                // acc_2_1
+  vpbroadcastd ymm8, dword ptr [rbp + 60]                // a_3
+  vpmaddwd ymm7, ymm7, ymm8                              // product
+  vpaddd ymm6, ymm6, ymm7                                // acc_3_0
+  vpmaddwd ymm7, ymm9, ymm8                              // product
+  vpaddd ymm5, ymm5, ymm7                                // acc_3_1
   prefetcht1 byte ptr [r10 + 128]                        // ahead
-  vmovdqu ymm6, ymmword ptr [r12 + 128]                  // raw_0
-  vpand ymm7, ymm6, ymm0                                 // even_0
-  vpsrlw ymm6, ymm6, 8                                   // odd_0
-  vmovdqu ymm8, ymmword ptr [r12 + 160]                  // raw_1
-  vpand ymm12, ymm8, ymm0                                // even_1
-  vpsrlw ymm8, ymm8, 8                                   // odd_1
-  vpbroadcastd ymm13, dword ptr [rbp + 64]               // a_0
-  vpmaddwd ymm14, ymm7, ymm13                            // product
-  vpaddd ymm9, ymm9, ymm14                               // acc_0_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm1, ymm1, ymm13                               // acc_0_1
-  vpbroadcastd ymm13, dword ptr [rbp + 72]               // a_1
-  vpmaddwd ymm14, ymm7, ymm13                            // product
-  vpaddd ymm10, ymm10, ymm14                             // acc_1_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm13                               // acc_1_1
-  vpbroadcastd ymm13, dword ptr [rbp + 80]               // a_2
-  vpmaddwd ymm14, ymm7, ymm13                            // product
-  vpaddd ymm11, ymm11, ymm14                             // acc_2_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm13                               // acc_2_1
-  vpbroadcastd ymm13, dword ptr [rbp + 88]               // a_3
-  vpmaddwd ymm7, ymm7, ymm13                             // product
-  vpaddd ymm5, ymm5, ymm7                                // acc_3_0
-  vpmaddwd ymm7, ymm12, ymm13                            // product
-  vpaddd ymm4, ymm4, ymm7                                // acc_3_1
-  vpbroadcastd ymm7, dword ptr [rbp + 68]                // a_0
-  vpmaddwd ymm12, ymm6, ymm7                             // product
-  vpaddd ymm9, ymm9, ymm12                               // acc_0_0
-  vpmaddwd ymm7, ymm8, ymm7                              // product
-  vpaddd ymm1, ymm1, ymm7                                // acc_0_1
-  vpbroadcastd ymm7, dword ptr [rbp + 76]                // a_1
-  vpmaddwd ymm12, ymm6, ymm7                             // product
-  vpaddd ymm10, ymm10, ymm12                             // acc_1_0
-  vpmaddwd ymm7, ymm8, ymm7                              // product
-  vpaddd ymm2, ymm2, ymm7                                // acc_1_1
-  vpbroadcastd ymm7, dword ptr [rbp + 84]                // a_2
-  vpmaddwd ymm12, ymm6, ymm7                             // product
-  vpaddd ymm11, ymm11, ymm12                             // acc_2_0
-  vpmaddwd ymm7, ymm8, ymm7                              // product
-  vpaddd ymm3, ymm3, ymm7                                // acc_2_1
-  vpbroadcastd ymm7, dword ptr [rbp + 92]                // a_3
-  vpmaddwd ymm6, ymm6, ymm7                              // product
-  vpaddd ymm5, ymm5, ymm6                                // acc_3_0
-  vpmaddwd ymm6, ymm8, ymm7                              // product
-  vpaddd ymm4, ymm4, ymm6                                // acc_3_1
+  vmovdqu ymm7, ymmword ptr [r12 + 128]                  // raw_0
+  vpand ymm8, ymm7, ymm0                                 // even_0
+  vpsrlw ymm7, ymm7, 8                                   // odd_0
+  vmovdqu ymm9, ymmword ptr [r12 + 160]                  // raw_1
+  vpand ymm13, ymm9, ymm0                                // even_1
+  vpsrlw ymm9, ymm9, 8                                   // odd_1
+  vpbroadcastd ymm14, dword ptr [rbp + 64]               // a_0
+  vpmaddwd ymm15, ymm8, ymm14                            // product
+  vpaddd ymm10, ymm10, ymm15                             // acc_0_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm2, ymm2, ymm14                               // acc_0_1
+  vpbroadcastd ymm14, dword ptr [rbp + 72]               // a_1
+  vpmaddwd ymm15, ymm8, ymm14                            // product
+  vpaddd ymm11, ymm11, ymm15                             // acc_1_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm3, ymm3, ymm14                               // acc_1_1
+  vpbroadcastd ymm14, dword ptr [rbp + 80]               // a_2
+  vpmaddwd ymm15, ymm8, ymm14                            // product
+  vpaddd ymm12, ymm12, ymm15                             // acc_2_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm4, ymm4, ymm14                               // acc_2_1
+  vpbroadcastd ymm14, dword ptr [rbp + 88]               // a_3
+  vpmaddwd ymm8, ymm8, ymm14                             // product
+  vpaddd ymm6, ymm6, ymm8                                // acc_3_0
+  vpmaddwd ymm8, ymm13, ymm14                            // product
+  vpaddd ymm5, ymm5, ymm8                                // acc_3_1
+  vpbroadcastd ymm8, dword ptr [rbp + 68]                // a_0
+  vpmaddwd ymm13, ymm7, ymm8                             // product
+  vpaddd ymm10, ymm10, ymm13                             // acc_0_0
+  vpmaddwd ymm8, ymm9, ymm8                              // product
+  vpaddd ymm2, ymm2, ymm8                                // acc_0_1
+  vpbroadcastd ymm8, dword ptr [rbp + 76]                // a_1
+  vpmaddwd ymm13, ymm7, ymm8                             // product
+  vpaddd ymm11, ymm11, ymm13                             // acc_1_0
+  vpmaddwd ymm8, ymm9, ymm8                              // product
+  vpaddd ymm3, ymm3, ymm8                                // acc_1_1
+  vpbroadcastd ymm8, dword ptr [rbp + 84]                // a_2
+  vpmaddwd ymm13, ymm7, ymm8                             // product
+  vpaddd ymm12, ymm12, ymm13                             // acc_2_0
+  vpmaddwd ymm8, ymm9, ymm8                              // product
+  vpaddd ymm4, ymm4, ymm8                                // acc_2_1
+  vpbroadcastd ymm8, dword ptr [rbp + 92]                // a_3
+  vpmaddwd ymm7, ymm7, ymm8                              // product
+  vpaddd ymm6, ymm6, ymm7                                // acc_3_0
+  vpmaddwd ymm7, ymm9, ymm8                              // product
+  vpaddd ymm5, ymm5, ymm7                                // acc_3_1
   prefetcht1 byte ptr [r10 + 192]                        // ahead
   prefetcht1 byte ptr [r10 + 256]                        // ahead
-  vmovdqu ymm6, ymmword ptr [r12 + 192]                  // raw_0
-  vpand ymm7, ymm6, ymm0                                 // even_0
-  vpsrlw ymm6, ymm6, 8                                   // odd_0
-  vmovdqu ymm8, ymmword ptr [r12 + 224]                  // raw_1
-  vpand ymm12, ymm8, ymm0                                // even_1
-  vpsrlw ymm8, ymm8, 8                                   // odd_1
-  vpbroadcastd ymm13, dword ptr [rbp + 96]               // a_0
-  vpmaddwd ymm14, ymm7, ymm13                            // product
-  vpaddd ymm9, ymm9, ymm14                               // acc_0_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm1, ymm1, ymm13                               // acc_0_1
-  vpbroadcastd ymm13, dword ptr [rbp + 104]              // a_1
-  vpmaddwd ymm14, ymm7, ymm13                            // product
-  vpaddd ymm10, ymm10, ymm14                             // acc_1_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm13                               // acc_1_1
-  vpbroadcastd ymm13, dword ptr [rbp + 112]              // a_2
-  vpmaddwd ymm14, ymm7, ymm13                            // product
-  vpaddd ymm11, ymm11, ymm14                             // acc_2_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm13                               // acc_2_1
-  vpbroadcastd ymm13, dword ptr [rbp + 120]              // a_3
-  vpmaddwd ymm7, ymm7, ymm13                             // product
-  vpaddd ymm5, ymm5, ymm7                                // acc_3_0
-  vpmaddwd ymm7, ymm12, ymm13                            // product
-  vpaddd ymm4, ymm4, ymm7                                // acc_3_1
-  vpbroadcastd ymm7, dword ptr [rbp + 100]               // a_0
-  vpmaddwd ymm12, ymm6, ymm7                             // product
-  vpaddd ymm9, ymm9, ymm12                               // acc_0_0
-  vpmaddwd ymm7, ymm8, ymm7                              // product
-  vpaddd ymm1, ymm1, ymm7                                // acc_0_1
-  vpbroadcastd ymm7, dword ptr [rbp + 108]               // a_1
-  vpmaddwd ymm12, ymm6, ymm7                             // product
-  vpaddd ymm10, ymm10, ymm12                             // acc_1_0
-  vpmaddwd ymm7, ymm8, ymm7                              // product
-  vpaddd ymm2, ymm2, ymm7                                // acc_1_1
-  vpbroadcastd ymm7, dword ptr [rbp + 116]               // a_2
-  vpmaddwd ymm12, ymm6, ymm7                             // product
-  vpaddd ymm11, ymm11, ymm12                             // acc_2_0
-  vpmaddwd ymm7, ymm8, ymm7                              // product
-  vpaddd ymm3, ymm3, ymm7                                // acc_2_1
-  vpbroadcastd ymm7, dword ptr [rbp + 124]               // a_3
-  vpmaddwd ymm6, ymm6, ymm7                              // product
-  vpaddd ymm5, ymm5, ymm6                                // acc_3_0
-  vpmaddwd ymm6, ymm8, ymm7                              // product
-  vpaddd ymm4, ymm4, ymm6                                // acc_3_1
+  vmovdqu ymm7, ymmword ptr [r12 + 192]                  // raw_0
+  vpand ymm8, ymm7, ymm0                                 // even_0
+  vpsrlw ymm7, ymm7, 8                                   // odd_0
+  vmovdqu ymm9, ymmword ptr [r12 + 224]                  // raw_1
+  vpand ymm13, ymm9, ymm0                                // even_1
+  vpsrlw ymm9, ymm9, 8                                   // odd_1
+  vpbroadcastd ymm14, dword ptr [rbp + 96]               // a_0
+  vpmaddwd ymm15, ymm8, ymm14                            // product
+  vpaddd ymm10, ymm10, ymm15                             // acc_0_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm2, ymm2, ymm14                               // acc_0_1
+  vpbroadcastd ymm14, dword ptr [rbp + 104]              // a_1
+  vpmaddwd ymm15, ymm8, ymm14                            // product
+  vpaddd ymm11, ymm11, ymm15                             // acc_1_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm3, ymm3, ymm14                               // acc_1_1
+  vpbroadcastd ymm14, dword ptr [rbp + 112]              // a_2
+  vpmaddwd ymm15, ymm8, ymm14                            // product
+  vpaddd ymm12, ymm12, ymm15                             // acc_2_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm4, ymm4, ymm14                               // acc_2_1
+  vpbroadcastd ymm14, dword ptr [rbp + 120]              // a_3
+  vpmaddwd ymm8, ymm8, ymm14                             // product
+  vpaddd ymm6, ymm6, ymm8                                // acc_3_0
+  vpmaddwd ymm8, ymm13, ymm14                            // product
+  vpaddd ymm5, ymm5, ymm8                                // acc_3_1
+  vpbroadcastd ymm8, dword ptr [rbp + 100]               // a_0
+  vpmaddwd ymm13, ymm7, ymm8                             // product
+  vpaddd ymm10, ymm10, ymm13                             // acc_0_0
+  vpmaddwd ymm8, ymm9, ymm8                              // product
+  vpaddd ymm2, ymm2, ymm8                                // acc_0_1
+  vpbroadcastd ymm8, dword ptr [rbp + 108]               // a_1
+  vpmaddwd ymm13, ymm7, ymm8                             // product
+  vpaddd ymm11, ymm11, ymm13                             // acc_1_0
+  vpmaddwd ymm8, ymm9, ymm8                              // product
+  vpaddd ymm3, ymm3, ymm8                                // acc_1_1
+  vpbroadcastd ymm8, dword ptr [rbp + 116]               // a_2
+  vpmaddwd ymm13, ymm7, ymm8                             // product
+  vpaddd ymm12, ymm12, ymm13                             // acc_2_0
+  vpmaddwd ymm8, ymm9, ymm8                              // product
+  vpaddd ymm4, ymm4, ymm8                                // acc_2_1
+  vpbroadcastd ymm8, dword ptr [rbp + 124]               // a_3
+  vpmaddwd ymm7, ymm7, ymm8                              // product
+  vpaddd ymm6, ymm6, ymm7                                // acc_3_0
+  vpmaddwd ymm7, ymm9, ymm8                              // product
+  vpaddd ymm5, ymm5, ymm7                                // acc_3_1
   prefetcht1 byte ptr [r10 + 320]                        // ahead
-  vmovdqu ymm6, ymmword ptr [r12 + 256]                  // raw_0
-  vpand ymm7, ymm6, ymm0                                 // even_0
-  vpsrlw ymm6, ymm6, 8                                   // odd_0
-  vmovdqu ymm8, ymmword ptr [r12 + 288]                  // raw_1
-  vpand ymm12, ymm8, ymm0                                // even_1
-  vpsrlw ymm8, ymm8, 8                                   // odd_1
-  vpbroadcastd ymm13, dword ptr [rbp + 128]              // a_0
-  vpmaddwd ymm14, ymm7, ymm13                            // product
-  vpaddd ymm9, ymm9, ymm14                               // acc_0_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm1, ymm1, ymm13                               // acc_0_1
-  vpbroadcastd ymm13, dword ptr [rbp + 136]              // a_1
-  vpmaddwd ymm14, ymm7, ymm13                            // product
-  vpaddd ymm10, ymm10, ymm14                             // acc_1_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm13                               // acc_1_1
-  vpbroadcastd ymm13, dword ptr [rbp + 144]              // a_2
-  vpmaddwd ymm14, ymm7, ymm13                            // product
-  vpaddd ymm11, ymm11, ymm14                             // acc_2_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm13                               // acc_2_1
-  vpbroadcastd ymm13, dword ptr [rbp + 152]              // a_3
-  vpmaddwd ymm7, ymm7, ymm13                             // product
-  vpaddd ymm5, ymm5, ymm7                                // acc_3_0
-  vpmaddwd ymm7, ymm12, ymm13                            // product
-  vpaddd ymm4, ymm4, ymm7                                // acc_3_1
-  vpbroadcastd ymm7, dword ptr [rbp + 132]               // a_0
-  vpmaddwd ymm12, ymm6, ymm7                             // product
-  vpaddd ymm9, ymm9, ymm12                               // acc_0_0
-  vpmaddwd ymm7, ymm8, ymm7                              // product
-  vpaddd ymm1, ymm1, ymm7                                // acc_0_1
-  vpbroadcastd ymm7, dword ptr [rbp + 140]               // a_1
-  vpmaddwd ymm12, ymm6, ymm7                             // product
-  vpaddd ymm10, ymm10, ymm12                             // acc_1_0
-  vpmaddwd ymm7, ymm8, ymm7                              // product
-  vpaddd ymm2, ymm2, ymm7                                // acc_1_1
-  vpbroadcastd ymm7, dword ptr [rbp + 148]               // a_2
-  vpmaddwd ymm12, ymm6, ymm7                             // product
-  vpaddd ymm11, ymm11, ymm12                             // acc_2_0
-  vpmaddwd ymm7, ymm8, ymm7                              // product
-  vpaddd ymm3, ymm3, ymm7                                // acc_2_1
-  vpbroadcastd ymm7, dword ptr [rbp + 156]               // a_3
-  vpmaddwd ymm6, ymm6, ymm7                              // product
-  vpaddd ymm5, ymm5, ymm6                                // acc_3_0
-  vpmaddwd ymm6, ymm8, ymm7                              // product
-  vpaddd ymm4, ymm4, ymm6                                // acc_3_1
+  vmovdqu ymm7, ymmword ptr [r12 + 256]                  // raw_0
+  vpand ymm8, ymm7, ymm0                                 // even_0
+  vpsrlw ymm7, ymm7, 8                                   // odd_0
+  vmovdqu ymm9, ymmword ptr [r12 + 288]                  // raw_1
+  vpand ymm13, ymm9, ymm0                                // even_1
+  vpsrlw ymm9, ymm9, 8                                   // odd_1
+  vpbroadcastd ymm14, dword ptr [rbp + 128]              // a_0
+  vpmaddwd ymm15, ymm8, ymm14                            // product
+  vpaddd ymm10, ymm10, ymm15                             // acc_0_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm2, ymm2, ymm14                               // acc_0_1
+  vpbroadcastd ymm14, dword ptr [rbp + 136]              // a_1
+  vpmaddwd ymm15, ymm8, ymm14                            // product
+  vpaddd ymm11, ymm11, ymm15                             // acc_1_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm3, ymm3, ymm14                               // acc_1_1
+  vpbroadcastd ymm14, dword ptr [rbp + 144]              // a_2
+  vpmaddwd ymm15, ymm8, ymm14                            // product
+  vpaddd ymm12, ymm12, ymm15                             // acc_2_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm4, ymm4, ymm14                               // acc_2_1
+  vpbroadcastd ymm14, dword ptr [rbp + 152]              // a_3
+  vpmaddwd ymm8, ymm8, ymm14                             // product
+  vpaddd ymm6, ymm6, ymm8                                // acc_3_0
+  vpmaddwd ymm8, ymm13, ymm14                            // product
+  vpaddd ymm5, ymm5, ymm8                                // acc_3_1
+  vpbroadcastd ymm8, dword ptr [rbp + 132]               // a_0
+  vpmaddwd ymm13, ymm7, ymm8                             // product
+  vpaddd ymm10, ymm10, ymm13                             // acc_0_0
+  vpmaddwd ymm8, ymm9, ymm8                              // product
+  vpaddd ymm2, ymm2, ymm8                                // acc_0_1
+  vpbroadcastd ymm8, dword ptr [rbp + 140]               // a_1
+  vpmaddwd ymm13, ymm7, ymm8                             // product
+  vpaddd ymm11, ymm11, ymm13                             // acc_1_0
+  vpmaddwd ymm8, ymm9, ymm8                              // product
+  vpaddd ymm3, ymm3, ymm8                                // acc_1_1
+  vpbroadcastd ymm8, dword ptr [rbp + 148]               // a_2
+  vpmaddwd ymm13, ymm7, ymm8                             // product
+  vpaddd ymm12, ymm12, ymm13                             // acc_2_0
+  vpmaddwd ymm8, ymm9, ymm8                              // product
+  vpaddd ymm4, ymm4, ymm8                                // acc_2_1
+  vpbroadcastd ymm8, dword ptr [rbp + 156]               // a_3
+  vpmaddwd ymm7, ymm7, ymm8                              // product
+  vpaddd ymm6, ymm6, ymm7                                // acc_3_0
+  vpmaddwd ymm7, ymm9, ymm8                              // product
+  vpaddd ymm5, ymm5, ymm7                                // acc_3_1
   prefetcht1 byte ptr [r10 + 384]                        // ahead
-  vmovdqu ymm6, ymmword ptr [r12 + 320]                  // raw_0
-  vpand ymm7, ymm6, ymm0                                 // even_0
-  vpsrlw ymm6, ymm6, 8                                   // odd_0
-  vmovdqu ymm8, ymmword ptr [r12 + 352]                  // raw_1
-  vpand ymm12, ymm8, ymm0                                // even_1
-  vpsrlw ymm8, ymm8, 8                                   // odd_1
-  vpbroadcastd ymm13, dword ptr [rbp + 160]              // a_0
-  vpmaddwd ymm14, ymm7, ymm13                            // product
-  vpaddd ymm9, ymm9, ymm14                               // acc_0_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm1, ymm1, ymm13                               // acc_0_1
-  vpbroadcastd ymm13, dword ptr [rbp + 168]              // a_1
-  vpmaddwd ymm14, ymm7, ymm13                            // product
-  vpaddd ymm10, ymm10, ymm14                             // acc_1_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm13                               // acc_1_1
-  vpbroadcastd ymm13, dword ptr [rbp + 176]              // a_2
-  vpmaddwd ymm14, ymm7, ymm13                            // product
-  vpaddd ymm11, ymm11, ymm14                             // acc_2_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm13                               // acc_2_1
-  vpbroadcastd ymm13, dword ptr [rbp + 184]              // a_3
-  vpmaddwd ymm7, ymm7, ymm13                             // product
-  vpaddd ymm5, ymm5, ymm7                                // acc_3_0
-  vpmaddwd ymm7, ymm12, ymm13                            // product
-  vpaddd ymm4, ymm4, ymm7                                // acc_3_1
-  vpbroadcastd ymm7, dword ptr [rbp + 164]               // a_0
-  vpmaddwd ymm12, ymm6, ymm7                             // product
-  vpaddd ymm9, ymm9, ymm12                               // acc_0_0
-  vpmaddwd ymm7, ymm8, ymm7                              // product
-  vpaddd ymm1, ymm1, ymm7                                // acc_0_1
-  vpbroadcastd ymm7, dword ptr [rbp + 172]               // a_1
-  vpmaddwd ymm12, ymm6, ymm7                             // product
-  vpaddd ymm10, ymm10, ymm12                             // acc_1_0
-  vpmaddwd ymm7, ymm8, ymm7                              // product
-  vpaddd ymm2, ymm2, ymm7                                // acc_1_1
-  vpbroadcastd ymm7, dword ptr [rbp + 180]               // a_2
-  vpmaddwd ymm12, ymm6, ymm7                             // product
-  vpaddd ymm11, ymm11, ymm12                             // acc_2_0
-  vpmaddwd ymm7, ymm8, ymm7                              // product
-  vpaddd ymm3, ymm3, ymm7                                // acc_2_1
-  vpbroadcastd ymm7, dword ptr [rbp + 188]               // a_3
-  vpmaddwd ymm6, ymm6, ymm7                              // product
-  vpaddd ymm5, ymm5, ymm6                                // acc_3_0
-  vpmaddwd ymm6, ymm8, ymm7                              // product
-  vpaddd ymm4, ymm4, ymm6                                // acc_3_1
+  vmovdqu ymm7, ymmword ptr [r12 + 320]                  // raw_0
+  vpand ymm8, ymm7, ymm0                                 // even_0
+  vpsrlw ymm7, ymm7, 8                                   // odd_0
+  vmovdqu ymm9, ymmword ptr [r12 + 352]                  // raw_1
+  vpand ymm13, ymm9, ymm0                                // even_1
+  vpsrlw ymm9, ymm9, 8                                   // odd_1
+  vpbroadcastd ymm14, dword ptr [rbp + 160]              // a_0
+  vpmaddwd ymm15, ymm8, ymm14                            // product
+  vpaddd ymm10, ymm10, ymm15                             // acc_0_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm2, ymm2, ymm14                               // acc_0_1
+  vpbroadcastd ymm14, dword ptr [rbp + 168]              // a_1
+  vpmaddwd ymm15, ymm8, ymm14                            // product
+  vpaddd ymm11, ymm11, ymm15                             // acc_1_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm3, ymm3, ymm14                               // acc_1_1
+  vpbroadcastd ymm14, dword ptr [rbp + 176]              // a_2
+  vpmaddwd ymm15, ymm8, ymm14                            // product
+  vpaddd ymm12, ymm12, ymm15                             // acc_2_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm4, ymm4, ymm14                               // acc_2_1
+  vpbroadcastd ymm14, dword ptr [rbp + 184]              // a_3
+  vpmaddwd ymm8, ymm8, ymm14                             // product
+  vpaddd ymm6, ymm6, ymm8                                // acc_3_0
+  vpmaddwd ymm8, ymm13, ymm14                            // product
+  vpaddd ymm5, ymm5, ymm8                                // acc_3_1
+  vpbroadcastd ymm8, dword ptr [rbp + 164]               // a_0
+  vpmaddwd ymm13, ymm7, ymm8                             // product
+  vpaddd ymm10, ymm10, ymm13                             // acc_0_0
+  vpmaddwd ymm8, ymm9, ymm8                              // product
+  vpaddd ymm2, ymm2, ymm8                                // acc_0_1
+  vpbroadcastd ymm8, dword ptr [rbp + 172]               // a_1
+  vpmaddwd ymm13, ymm7, ymm8                             // product
+  vpaddd ymm11, ymm11, ymm13                             // acc_1_0
+  vpmaddwd ymm8, ymm9, ymm8                              // product
+  vpaddd ymm3, ymm3, ymm8                                // acc_1_1
+  vpbroadcastd ymm8, dword ptr [rbp + 180]               // a_2
+  vpmaddwd ymm13, ymm7, ymm8                             // product
+  vpaddd ymm12, ymm12, ymm13                             // acc_2_0
+  vpmaddwd ymm8, ymm9, ymm8                              // product
+  vpaddd ymm4, ymm4, ymm8                                // acc_2_1
+  vpbroadcastd ymm8, dword ptr [rbp + 188]               // a_3
+  vpmaddwd ymm7, ymm7, ymm8                              // product
+  vpaddd ymm6, ymm6, ymm7                                // acc_3_0
+  vpmaddwd ymm7, ymm9, ymm8                              // product
+  vpaddd ymm5, ymm5, ymm7                                // acc_3_1
   prefetcht1 byte ptr [r10 + 448]                        // ahead
-  vmovdqu ymm6, ymmword ptr [r12 + 384]                  // raw_0
-  vpand ymm7, ymm6, ymm0                                 // even_0
-  vpsrlw ymm6, ymm6, 8                                   // odd_0
-  vmovdqu ymm8, ymmword ptr [r12 + 416]                  // raw_1
-  vpand ymm12, ymm8, ymm0                                // even_1
-  vpsrlw ymm8, ymm8, 8                                   // odd_1
-  vpbroadcastd ymm13, dword ptr [rbp + 192]              // a_0
-  vpmaddwd ymm14, ymm7, ymm13                            // product
-  vpaddd ymm9, ymm9, ymm14                               // acc_0_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm1, ymm1, ymm13                               // acc_0_1
-  vpbroadcastd ymm13, dword ptr [rbp + 200]              // a_1
-  vpmaddwd ymm14, ymm7, ymm13                            // product
-  vpaddd ymm10, ymm10, ymm14                             // acc_1_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm13                               // acc_1_1
-  vpbroadcastd ymm13, dword ptr [rbp + 208]              // a_2
-  vpmaddwd ymm14, ymm7, ymm13                            // product
-  vpaddd ymm11, ymm11, ymm14                             // acc_2_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm13                               // acc_2_1
-  vpbroadcastd ymm13, dword ptr [rbp + 216]              // a_3
-  vpmaddwd ymm7, ymm7, ymm13                             // product
-  vpaddd ymm5, ymm5, ymm7                                // acc_3_0
-  vpmaddwd ymm7, ymm12, ymm13                            // product
-  vpaddd ymm4, ymm4, ymm7                                // acc_3_1
-  vpbroadcastd ymm7, dword ptr [rbp + 196]               // a_0
-  vpmaddwd ymm12, ymm6, ymm7                             // product
-  vpaddd ymm9, ymm9, ymm12                               // acc_0_0
-  vpmaddwd ymm7, ymm8, ymm7                              // product
-  vpaddd ymm1, ymm1, ymm7                                // acc_0_1
-  vpbroadcastd ymm7, dword ptr [rbp + 204]               // a_1
-  vpmaddwd ymm12, ymm6, ymm7                             // product
-  vpaddd ymm10, ymm10, ymm12                             // acc_1_0
-  vpmaddwd ymm7, ymm8, ymm7                              // product
-  vpaddd ymm2, ymm2, ymm7                                // acc_1_1
-  vpbroadcastd ymm7, dword ptr [rbp + 212]               // a_2
-  vpmaddwd ymm12, ymm6, ymm7                             // product
-  vpaddd ymm11, ymm11, ymm12                             // acc_2_0
-  vpmaddwd ymm7, ymm8, ymm7                              // product
-  vpaddd ymm3, ymm3, ymm7                                // acc_2_1
-  vpbroadcastd ymm7, dword ptr [rbp + 220]               // a_3
-  vpmaddwd ymm6, ymm6, ymm7                              // product
-  vpaddd ymm5, ymm5, ymm6                                // acc_3_0
-  vpmaddwd ymm6, ymm8, ymm7                              // product
-  vpaddd ymm4, ymm4, ymm6                                // acc_3_1
+  vmovdqu ymm7, ymmword ptr [r12 + 384]                  // raw_0
+  vpand ymm8, ymm7, ymm0                                 // even_0
+  vpsrlw ymm7, ymm7, 8                                   // odd_0
+  vmovdqu ymm9, ymmword ptr [r12 + 416]                  // raw_1
+  vpand ymm13, ymm9, ymm0                                // even_1
+  vpsrlw ymm9, ymm9, 8                                   // odd_1
+  vpbroadcastd ymm14, dword ptr [rbp + 192]              // a_0
+  vpmaddwd ymm15, ymm8, ymm14                            // product
+  vpaddd ymm10, ymm10, ymm15                             // acc_0_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm2, ymm2, ymm14                               // acc_0_1
+  vpbroadcastd ymm14, dword ptr [rbp + 200]              // a_1
+  vpmaddwd ymm15, ymm8, ymm14                            // product
+  vpaddd ymm11, ymm11, ymm15                             // acc_1_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm3, ymm3, ymm14                               // acc_1_1
+  vpbroadcastd ymm14, dword ptr [rbp + 208]              // a_2
+  vpmaddwd ymm15, ymm8, ymm14                            // product
+  vpaddd ymm12, ymm12, ymm15                             // acc_2_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm4, ymm4, ymm14                               // acc_2_1
+  vpbroadcastd ymm14, dword ptr [rbp + 216]              // a_3
+  vpmaddwd ymm8, ymm8, ymm14                             // product
+  vpaddd ymm6, ymm6, ymm8                                // acc_3_0
+  vpmaddwd ymm8, ymm13, ymm14                            // product
+  vpaddd ymm5, ymm5, ymm8                                // acc_3_1
+  vpbroadcastd ymm8, dword ptr [rbp + 196]               // a_0
+  vpmaddwd ymm13, ymm7, ymm8                             // product
+  vpaddd ymm10, ymm10, ymm13                             // acc_0_0
+  vpmaddwd ymm8, ymm9, ymm8                              // product
+  vpaddd ymm2, ymm2, ymm8                                // acc_0_1
+  vpbroadcastd ymm8, dword ptr [rbp + 204]               // a_1
+  vpmaddwd ymm13, ymm7, ymm8                             // product
+  vpaddd ymm11, ymm11, ymm13                             // acc_1_0
+  vpmaddwd ymm8, ymm9, ymm8                              // product
+  vpaddd ymm3, ymm3, ymm8                                // acc_1_1
+  vpbroadcastd ymm8, dword ptr [rbp + 212]               // a_2
+  vpmaddwd ymm13, ymm7, ymm8                             // product
+  vpaddd ymm12, ymm12, ymm13                             // acc_2_0
+  vpmaddwd ymm8, ymm9, ymm8                              // product
+  vpaddd ymm4, ymm4, ymm8                                // acc_2_1
+  vpbroadcastd ymm8, dword ptr [rbp + 220]               // a_3
+  vpmaddwd ymm7, ymm7, ymm8                              // product
+  vpaddd ymm6, ymm6, ymm7                                // acc_3_0
+  vpmaddwd ymm7, ymm9, ymm8                              // product
+  vpaddd ymm5, ymm5, ymm7                                // acc_3_1
   prefetcht1 byte ptr [r10 + 512]                        // ahead
   prefetcht1 byte ptr [r10 + 576]                        // ahead
-  vmovdqu ymm6, ymmword ptr [r12 + 448]                  // raw_0
-  vpand ymm7, ymm6, ymm0                                 // even_0
-  vpsrlw ymm6, ymm6, 8                                   // odd_0
-  vmovdqu ymm8, ymmword ptr [r12 + 480]                  // raw_1
-  vpand ymm12, ymm8, ymm0                                // even_1
-  vpsrlw ymm8, ymm8, 8                                   // odd_1
-  vpbroadcastd ymm13, dword ptr [rbp + 224]              // a_0
-  vpmaddwd ymm14, ymm7, ymm13                            // product
-  vpaddd ymm9, ymm9, ymm14                               // acc_0_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm1, ymm1, ymm13                               // acc_0_1
-  vpbroadcastd ymm13, dword ptr [rbp + 232]              // a_1
-  vpmaddwd ymm14, ymm7, ymm13                            // product
-  vpaddd ymm10, ymm10, ymm14                             // acc_1_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm2, ymm2, ymm13                               // acc_1_1
-  vpbroadcastd ymm13, dword ptr [rbp + 240]              // a_2
-  vpmaddwd ymm14, ymm7, ymm13                            // product
-  vpaddd ymm11, ymm11, ymm14                             // acc_2_0
-  vpmaddwd ymm13, ymm12, ymm13                           // product
-  vpaddd ymm3, ymm3, ymm13                               // acc_2_1
-  vpbroadcastd ymm13, dword ptr [rbp + 248]              // a_3
-  vpmaddwd ymm7, ymm7, ymm13                             // product
-  vpaddd ymm5, ymm5, ymm7                                // acc_3_0
-  vpmaddwd ymm7, ymm12, ymm13                            // product
-  vpaddd ymm4, ymm4, ymm7                                // acc_3_1
-  vpbroadcastd ymm7, dword ptr [rbp + 228]               // a_0
-  vpmaddwd ymm12, ymm6, ymm7                             // product
-  vpaddd ymm9, ymm9, ymm12                               // acc_0_0
-  vpmaddwd ymm7, ymm8, ymm7                              // product
-  vpaddd ymm1, ymm1, ymm7                                // acc_0_1
-  vpbroadcastd ymm7, dword ptr [rbp + 236]               // a_1
-  vpmaddwd ymm12, ymm6, ymm7                             // product
-  vpaddd ymm10, ymm10, ymm12                             // acc_1_0
-  vpmaddwd ymm7, ymm8, ymm7                              // product
-  vpaddd ymm2, ymm2, ymm7                                // acc_1_1
-  vpbroadcastd ymm7, dword ptr [rbp + 244]               // a_2
-  vpmaddwd ymm12, ymm6, ymm7                             // product
-  vpaddd ymm11, ymm11, ymm12                             // acc_2_0
-  vpmaddwd ymm7, ymm8, ymm7                              // product
-  vpaddd ymm3, ymm3, ymm7                                // acc_2_1
-  vpbroadcastd ymm7, dword ptr [rbp + 252]               // a_3
-  vpmaddwd ymm6, ymm6, ymm7                              // product
-  vpaddd ymm5, ymm5, ymm6                                // acc_3_0
-  vpmaddwd ymm6, ymm8, ymm7                              // product
-  vpaddd ymm4, ymm4, ymm6                                // acc_3_1
-  vmovdqu ymm6, ymmword ptr [r12 + 512]                  // scale_0
-  vmovdqu ymm7, ymmword ptr [r12 + 544]                  // scale_1
-  vcvtdq2ps ymm8, ymm9                                   // real
-  vcvtdq2ps ymm1, ymm1                                   // real
+  vmovdqu ymm7, ymmword ptr [r12 + 448]                  // raw_0
+  vpand ymm8, ymm7, ymm0                                 // even_0
+  vpsrlw ymm7, ymm7, 8                                   // odd_0
+  vmovdqu ymm9, ymmword ptr [r12 + 480]                  // raw_1
+  vpand ymm13, ymm9, ymm0                                // even_1
+  vpsrlw ymm9, ymm9, 8                                   // odd_1
+  vpbroadcastd ymm14, dword ptr [rbp + 224]              // a_0
+  vpmaddwd ymm15, ymm8, ymm14                            // product
+  vpaddd ymm10, ymm10, ymm15                             // acc_0_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm2, ymm2, ymm14                               // acc_0_1
+  vpbroadcastd ymm14, dword ptr [rbp + 232]              // a_1
+  vpmaddwd ymm15, ymm8, ymm14                            // product
+  vpaddd ymm11, ymm11, ymm15                             // acc_1_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm3, ymm3, ymm14                               // acc_1_1
+  vpbroadcastd ymm14, dword ptr [rbp + 240]              // a_2
+  vpmaddwd ymm15, ymm8, ymm14                            // product
+  vpaddd ymm12, ymm12, ymm15                             // acc_2_0
+  vpmaddwd ymm14, ymm13, ymm14                           // product
+  vpaddd ymm4, ymm4, ymm14                               // acc_2_1
+  vpbroadcastd ymm14, dword ptr [rbp + 248]              // a_3
+  vpmaddwd ymm8, ymm8, ymm14                             // product
+  vpaddd ymm6, ymm6, ymm8                                // acc_3_0
+  vpmaddwd ymm8, ymm13, ymm14                            // product
+  vpaddd ymm5, ymm5, ymm8                                // acc_3_1
+  vpbroadcastd ymm8, dword ptr [rbp + 228]               // a_0
+  vpmaddwd ymm13, ymm7, ymm8                             // product
+  vpaddd ymm10, ymm10, ymm13                             // acc_0_0
+  vpmaddwd ymm8, ymm9, ymm8                              // product
+  vpaddd ymm2, ymm2, ymm8                                // acc_0_1
+  vpbroadcastd ymm8, dword ptr [rbp + 236]               // a_1
+  vpmaddwd ymm13, ymm7, ymm8                             // product
+  vpaddd ymm11, ymm11, ymm13                             // acc_1_0
+  vpmaddwd ymm8, ymm9, ymm8                              // product
+  vpaddd ymm3, ymm3, ymm8                                // acc_1_1
+  vpbroadcastd ymm8, dword ptr [rbp + 244]               // a_2
+  vpmaddwd ymm13, ymm7, ymm8                             // product
+  vpaddd ymm12, ymm12, ymm13                             // acc_2_0
+  vpmaddwd ymm8, ymm9, ymm8                              // product
+  vpaddd ymm4, ymm4, ymm8                                // acc_2_1
+  vpbroadcastd ymm8, dword ptr [rbp + 252]               // a_3
+  vpmaddwd ymm7, ymm7, ymm8                              // product
+  vpaddd ymm6, ymm6, ymm7                                // acc_3_0
+  vpmaddwd ymm7, ymm9, ymm8                              // product
+  vpaddd ymm5, ymm5, ymm7                                // acc_3_1
+  vmovdqu ymm7, ymmword ptr [r12 + 512]                  // scale_0
+  vmovdqu ymm8, ymmword ptr [r12 + 544]                  // scale_1
   vcvtdq2ps ymm9, ymm10                                  // real
   vcvtdq2ps ymm2, ymm2                                   // real
   vcvtdq2ps ymm10, ymm11                                 // real
   vcvtdq2ps ymm3, ymm3                                   // real
-  vcvtdq2ps ymm5, ymm5                                   // real
+  vcvtdq2ps ymm11, ymm12                                 // real
   vcvtdq2ps ymm4, ymm4                                   // real
-  vmovdqu ymm11, ymmword ptr [r12 + 576]                 // zero_0
-  vmovdqu ymm12, ymmword ptr [r12 + 608]                 // zero_1
-  vpbroadcastd ymm13, dword ptr [rbp + 256]              // sum_of_codes
-  vpsrad ymm13, ymm13, 7                                 // sum_of_codes
-  vcvtdq2ps ymm13, ymm13                                 // sum_of_codes
-  vfmadd231ps ymm8, ymm13, ymm11                         // real
-  vfmadd231ps ymm1, ymm13, ymm12                         // real
-  vpbroadcastd ymm13, dword ptr [rbp + 260]              // sum_of_codes
-  vpsrad ymm13, ymm13, 7                                 // sum_of_codes
-  vcvtdq2ps ymm13, ymm13                                 // sum_of_codes
-  vfmadd231ps ymm9, ymm13, ymm11                         // real
-  vfmadd231ps ymm2, ymm13, ymm12                         // real
-  vpbroadcastd ymm13, dword ptr [rbp + 264]              // sum_of_codes
-  vpsrad ymm13, ymm13, 7                                 // sum_of_codes
-  vcvtdq2ps ymm13, ymm13                                 // sum_of_codes
-  vfmadd231ps ymm10, ymm13, ymm11                        // real
-  vfmadd231ps ymm3, ymm13, ymm12                         // real
-  vpbroadcastd ymm13, dword ptr [rbp + 268]              // sum_of_codes
-  vpsrad ymm13, ymm13, 7                                 // sum_of_codes
-  vcvtdq2ps ymm13, ymm13                                 // sum_of_codes
-  vfmadd231ps ymm5, ymm13, ymm11                         // real
-  vfmadd231ps ymm4, ymm13, ymm12                         // real
-  vpbroadcastd ymm11, dword ptr [rbp + 272]              // scale_row_0
-  vmulps ymm8, ymm8, ymm11                               // real
-  vmulps ymm1, ymm1, ymm11                               // real
-  vpbroadcastd ymm11, dword ptr [rbp + 276]              // scale_row_0
-  vmulps ymm9, ymm9, ymm11                               // real
-  vmulps ymm2, ymm2, ymm11                               // real
-  vpbroadcastd ymm11, dword ptr [rbp + 280]              // scale_row_0
-  vmulps ymm10, ymm10, ymm11                             // real
-  vmulps ymm3, ymm3, ymm11                               // real
-  vpbroadcastd ymm11, dword ptr [rbp + 284]              // scale_row_0
-  vmulps ymm5, ymm5, ymm11                               // real
-  vmulps ymm4, ymm4, ymm11                               // real
-  vmovdqu ymm11, ymmword ptr [r11 + 0]                   // f_0
-  vfmadd231ps ymm11, ymm8, ymm6                          // f_0
-  vmovdqu ymmword ptr [r11 + 0], ymm11                   // f_0
-  vmovdqu ymm8, ymmword ptr [r11 + 32]                   // f_1
-  vfmadd231ps ymm8, ymm1, ymm7                           // f_1
-  vmovdqu ymmword ptr [r11 + 32], ymm8                   // f_1
-  vmovdqu ymm1, ymmword ptr [r11 + 64]                   // f_2
-  vfmadd231ps ymm1, ymm9, ymm6                           // f_2
-  vmovdqu ymmword ptr [r11 + 64], ymm1                   // f_2
-  vmovdqu ymm1, ymmword ptr [r11 + 96]                   // f_3
-  vfmadd231ps ymm1, ymm2, ymm7                           // f_3
-  vmovdqu ymmword ptr [r11 + 96], ymm1                   // f_3
-  vmovdqu ymm1, ymmword ptr [r11 + 128]                  // f_4
-  vfmadd231ps ymm1, ymm10, ymm6                          // f_4
-  vmovdqu ymmword ptr [r11 + 128], ymm1                  // f_4
-  vmovdqu ymm1, ymmword ptr [r11 + 160]                  // f_5
-  vfmadd231ps ymm1, ymm3, ymm7                           // f_5
-  vmovdqu ymmword ptr [r11 + 160], ymm1                  // f_5
-  vmovdqu ymm1, ymmword ptr [r11 + 192]                  // f_6
-  vfmadd231ps ymm1, ymm5, ymm6                           // f_6
-  vmovdqu ymmword ptr [r11 + 192], ymm1                  // f_6
-  vmovdqu ymm1, ymmword ptr [r11 + 224]                  // f_7
-  vfmadd231ps ymm1, ymm4, ymm7                           // f_7
-  vmovdqu ymmword ptr [r11 + 224], ymm1                  // f_7
+  vcvtdq2ps ymm6, ymm6                                   // real
+  vcvtdq2ps ymm5, ymm5                                   // real
+  vmovdqu ymm12, ymmword ptr [r12 + 576]                 // zero_0
+  vmovdqu ymm13, ymmword ptr [r12 + 608]                 // zero_1
+  vpbroadcastd ymm14, dword ptr [rbp + 256]              // sum_of_codes
+  vpsrad ymm14, ymm14, 7                                 // sum_of_codes
+  vcvtdq2ps ymm14, ymm14                                 // sum_of_codes
+  vfmadd231ps ymm9, ymm14, ymm12                         // real
+  vfmadd231ps ymm2, ymm14, ymm13                         // real
+  vpbroadcastd ymm14, dword ptr [rbp + 260]              // sum_of_codes
+  vpsrad ymm14, ymm14, 7                                 // sum_of_codes
+  vcvtdq2ps ymm14, ymm14                                 // sum_of_codes
+  vfmadd231ps ymm10, ymm14, ymm12                        // real
+  vfmadd231ps ymm3, ymm14, ymm13                         // real
+  vpbroadcastd ymm14, dword ptr [rbp + 264]              // sum_of_codes
+  vpsrad ymm14, ymm14, 7                                 // sum_of_codes
+  vcvtdq2ps ymm14, ymm14                                 // sum_of_codes
+  vfmadd231ps ymm11, ymm14, ymm12                        // real
+  vfmadd231ps ymm4, ymm14, ymm13                         // real
+  vpbroadcastd ymm14, dword ptr [rbp + 268]              // sum_of_codes
+  vpsrad ymm14, ymm14, 7                                 // sum_of_codes
+  vcvtdq2ps ymm14, ymm14                                 // sum_of_codes
+  vfmadd231ps ymm6, ymm14, ymm12                         // real
+  vfmadd231ps ymm5, ymm14, ymm13                         // real
+  vpbroadcastd ymm12, dword ptr [rbp + 272]              // scale_row_0
+  vmulps ymm9, ymm9, ymm12                               // real
+  vmulps ymm2, ymm2, ymm12                               // real
+  vpbroadcastd ymm12, dword ptr [rbp + 276]              // scale_row_0
+  vmulps ymm10, ymm10, ymm12                             // real
+  vmulps ymm3, ymm3, ymm12                               // real
+  vpbroadcastd ymm12, dword ptr [rbp + 280]              // scale_row_0
+  vmulps ymm11, ymm11, ymm12                             // real
+  vmulps ymm4, ymm4, ymm12                               // real
+  vpbroadcastd ymm12, dword ptr [rbp + 284]              // scale_row_0
+  vmulps ymm6, ymm6, ymm12                               // real
+  vmulps ymm5, ymm5, ymm12                               // real
+  vfmadd231ps ymm1, ymm9, ymm7                           // f_0
+  vmovdqu ymm9, ymmword ptr [r11 + 0]                    // f_1
+  vfmadd231ps ymm9, ymm2, ymm8                           // f_1
+  vmovdqu ymmword ptr [r11 + 0], ymm9                    // f_1
+  vmovdqu ymm2, ymmword ptr [r11 + 32]                   // f_2
+  vfmadd231ps ymm2, ymm10, ymm7                          // f_2
+  vmovdqu ymmword ptr [r11 + 32], ymm2                   // f_2
+  vmovdqu ymm2, ymmword ptr [r11 + 64]                   // f_3
+  vfmadd231ps ymm2, ymm3, ymm8                           // f_3
+  vmovdqu ymmword ptr [r11 + 64], ymm2                   // f_3
+  vmovdqu ymm2, ymmword ptr [r11 + 96]                   // f_4
+  vfmadd231ps ymm2, ymm11, ymm7                          // f_4
+  vmovdqu ymmword ptr [r11 + 96], ymm2                   // f_4
+  vmovdqu ymm2, ymmword ptr [r11 + 128]                  // f_5
+  vfmadd231ps ymm2, ymm4, ymm8                           // f_5
+  vmovdqu ymmword ptr [r11 + 128], ymm2                  // f_5
+  vmovdqu ymm2, ymmword ptr [r11 + 160]                  // f_6
+  vfmadd231ps ymm2, ymm6, ymm7                           // f_6
+  vmovdqu ymmword ptr [r11 + 160], ymm2                  // f_6
+  vmovdqu ymm2, ymmword ptr [r11 + 192]                  // f_7
+  vfmadd231ps ymm2, ymm5, ymm8                           // f_7
+  vmovdqu ymmword ptr [r11 + 192], ymm2                  // f_7
   lea rbp, [rbp + 288]
   lea r12, [r12 + 640]
   lea r10, [r10 + rsi]                                   // ahead
@@ -667,14 +666,13 @@ L(k):
   ja L(k)
 L(k_done):
   mov qword ptr [rsp + 8], r10                           // ahead, kept in the frame
-  vmovdqu ymm0, ymmword ptr [r11 + 0]                    // f_0
-  vmovdqu ymm1, ymmword ptr [r11 + 32]                   // f_1
-  vmovdqu ymm2, ymmword ptr [r11 + 64]                   // f_2
-  vmovdqu ymm3, ymmword ptr [r11 + 96]                   // f_3
-  vmovdqu ymm4, ymmword ptr [r11 + 128]                  // f_4
-  vmovdqu ymm5, ymmword ptr [r11 + 160]                  // f_5
-  vmovdqu ymm6, ymmword ptr [r11 + 192]                  // f_6
-  vmovdqu ymm7, ymmword ptr [r11 + 224]                  // f_7
+  vmovdqu ymm0, ymmword ptr [r11 + 0]                    // f_1
+  vmovdqu ymm2, ymmword ptr [r11 + 32]                   // f_2
+  vmovdqu ymm3, ymmword ptr [r11 + 64]                   // f_3
+  vmovdqu ymm4, ymmword ptr [r11 + 96]                   // f_4
+  vmovdqu ymm5, ymmword ptr [r11 + 128]                  // f_5
+  vmovdqu ymm6, ymmword ptr [r11 + 160]                  // f_6
+  vmovdqu ymm7, ymmword ptr [r11 + 192]                  // f_7
   lea r10, [rdi + 8*15]                                  // clamp
   vpbroadcastd ymm8, dword ptr [r10 + 0]                 // min
   vpbroadcastd ymm9, dword ptr [r10 + 4]                 // max
@@ -743,11 +741,11 @@ L(k_done):
   vmaxps ymm2, ymm8, ymm2                                // out
   vminps ymm2, ymm9, ymm2                                // out_1_1
   vmovdqu ymmword ptr [rbx + 32], ymm2                   // out_1_1
-  vaddps ymm0, ymm0, ymm10                               // out
-  vmaxps ymm0, ymm8, ymm0                                // out
-  vminps ymm0, ymm9, ymm0                                // out_0_0
-  vmovdqu ymmword ptr [rdx + 0], ymm0                    // out_0_0
-  vaddps ymm0, ymm1, ymm11                               // out
+  vaddps ymm1, ymm1, ymm10                               // out
+  vmaxps ymm1, ymm8, ymm1                                // out
+  vminps ymm1, ymm9, ymm1                                // out_0_0
+  vmovdqu ymmword ptr [rdx + 0], ymm1                    // out_0_0
+  vaddps ymm0, ymm0, ymm11                               // out
   vmaxps ymm0, ymm8, ymm0                                // out
   vminps ymm0, ymm9, ymm0                                // out_0_1
   vmovdqu ymmword ptr [rdx + 32], ymm0                   // out_0_1
@@ -836,11 +834,11 @@ L(if_else):
   vmaxps ymm4, ymm8, ymm4                                // out
   vminps ymm4, ymm9, ymm4                                // out_2_0
   vaddps ymm2, ymm2, ymm10                               // out
-  vaddps ymm0, ymm0, ymm10                               // out
+  vaddps ymm1, ymm1, ymm10                               // out
   vmaxps ymm2, ymm8, ymm2                                // out
   vminps ymm2, ymm9, ymm2                                // out_1_0
-  vmaxps ymm0, ymm8, ymm0                                // out
-  vminps ymm0, ymm9, ymm0                                // out_0_0
+  vmaxps ymm1, ymm8, ymm1                                // out
+  vminps ymm1, ymm9, ymm1                                // out_0_0
   mov r9, 8
   cmp r10, r9
   cmovb r10, r9
@@ -915,11 +913,11 @@ L(if_else):
   vmaxps ymm5, ymm8, ymm5                                // out
   vminps ymm5, ymm9, ymm5                                // out_2_1
   vaddps ymm3, ymm3, ymm10                               // out
-  vaddps ymm1, ymm1, ymm10                               // out
+  vaddps ymm0, ymm0, ymm10                               // out
   vmaxps ymm3, ymm8, ymm3                                // out
-  vmaxps ymm1, ymm8, ymm1                                // out
+  vmaxps ymm0, ymm8, ymm0                                // out
   vminps ymm3, ymm9, ymm3                                // out_1_1
-  vminps ymm1, ymm9, ymm1                                // out_0_1
+  vminps ymm0, ymm9, ymm0                                // out_0_1
   mov r9, 1
   cmp r8, r9                                             // unless n_left at_least 
   jb L(if_2_done)
@@ -929,7 +927,7 @@ L(if_else):
   vpextrd dword ptr [rbp + 0], xmm8, 0
   vextracti128 xmm8, ymm2, 0
   vpextrd dword ptr [rbx + 0], xmm8, 0
-  vextracti128 xmm8, ymm0, 0
+  vextracti128 xmm8, ymm1, 0
   vpextrd dword ptr [rdx + 0], xmm8, 0
 L(if_2_done):
   mov r9, 2
@@ -945,7 +943,7 @@ L(if_2_done):
   vextracti128 xmm8, ymm2, 0
   vpextrd dword ptr [r9 + 0], xmm8, 1
   lea r9, [rdx + 4]
-  vextracti128 xmm8, ymm0, 0
+  vextracti128 xmm8, ymm1, 0
   vpextrd dword ptr [r9 + 0], xmm8, 1
 L(if_3_done):
   mov r9, 3
@@ -961,7 +959,7 @@ L(if_3_done):
   vextracti128 xmm8, ymm2, 0
   vpextrd dword ptr [r9 + 0], xmm8, 2
   lea r9, [rdx + 8]
-  vextracti128 xmm8, ymm0, 0
+  vextracti128 xmm8, ymm1, 0
   vpextrd dword ptr [r9 + 0], xmm8, 2
 L(if_4_done):
   mov r9, 4
@@ -977,7 +975,7 @@ L(if_4_done):
   vextracti128 xmm8, ymm2, 0
   vpextrd dword ptr [r9 + 0], xmm8, 3
   lea r9, [rdx + 12]
-  vextracti128 xmm8, ymm0, 0
+  vextracti128 xmm8, ymm1, 0
   vpextrd dword ptr [r9 + 0], xmm8, 3
 L(if_5_done):
   mov r9, 5
@@ -993,7 +991,7 @@ L(if_5_done):
   vextracti128 xmm8, ymm2, 1
   vpextrd dword ptr [r9 + 0], xmm8, 0
   lea r9, [rdx + 16]
-  vextracti128 xmm8, ymm0, 1
+  vextracti128 xmm8, ymm1, 1
   vpextrd dword ptr [r9 + 0], xmm8, 0
 L(if_6_done):
   mov r9, 6
@@ -1009,7 +1007,7 @@ L(if_6_done):
   vextracti128 xmm8, ymm2, 1
   vpextrd dword ptr [r9 + 0], xmm8, 1
   lea r9, [rdx + 20]
-  vextracti128 xmm8, ymm0, 1
+  vextracti128 xmm8, ymm1, 1
   vpextrd dword ptr [r9 + 0], xmm8, 1
 L(if_7_done):
   mov r9, 7
@@ -1025,7 +1023,7 @@ L(if_7_done):
   vextracti128 xmm8, ymm2, 1
   vpextrd dword ptr [r9 + 0], xmm8, 2
   lea r9, [rdx + 24]
-  vextracti128 xmm8, ymm0, 1
+  vextracti128 xmm8, ymm1, 1
   vpextrd dword ptr [r9 + 0], xmm8, 2
 L(if_8_done):
   mov r9, 8
@@ -1041,119 +1039,119 @@ L(if_8_done):
   vextracti128 xmm2, ymm2, 1
   vpextrd dword ptr [r9 + 0], xmm2, 3
   lea r9, [rdx + 28]
-  vextracti128 xmm0, ymm0, 1
-  vpextrd dword ptr [r9 + 0], xmm0, 3
+  vextracti128 xmm1, ymm1, 1
+  vpextrd dword ptr [r9 + 0], xmm1, 3
 L(if_9_done):
   mov r9, 9
   cmp r8, r9                                             // unless n_left at_least 
   jb L(if_10_done)
   lea r9, [r11 + 32]
-  vextracti128 xmm0, ymm7, 0
-  vpextrd dword ptr [r9 + 0], xmm0, 0
+  vextracti128 xmm1, ymm7, 0
+  vpextrd dword ptr [r9 + 0], xmm1, 0
   lea r9, [rbp + 32]
-  vextracti128 xmm0, ymm5, 0
-  vpextrd dword ptr [r9 + 0], xmm0, 0
+  vextracti128 xmm1, ymm5, 0
+  vpextrd dword ptr [r9 + 0], xmm1, 0
   lea r9, [rbx + 32]
-  vextracti128 xmm0, ymm3, 0
-  vpextrd dword ptr [r9 + 0], xmm0, 0
+  vextracti128 xmm1, ymm3, 0
+  vpextrd dword ptr [r9 + 0], xmm1, 0
   lea r9, [rdx + 32]
-  vextracti128 xmm0, ymm1, 0
-  vpextrd dword ptr [r9 + 0], xmm0, 0
+  vextracti128 xmm1, ymm0, 0
+  vpextrd dword ptr [r9 + 0], xmm1, 0
 L(if_10_done):
   mov r9, 10
   cmp r8, r9                                             // unless n_left at_least 
   jb L(if_11_done)
   lea r9, [r11 + 36]
-  vextracti128 xmm0, ymm7, 0
-  vpextrd dword ptr [r9 + 0], xmm0, 1
+  vextracti128 xmm1, ymm7, 0
+  vpextrd dword ptr [r9 + 0], xmm1, 1
   lea r9, [rbp + 36]
-  vextracti128 xmm0, ymm5, 0
-  vpextrd dword ptr [r9 + 0], xmm0, 1
+  vextracti128 xmm1, ymm5, 0
+  vpextrd dword ptr [r9 + 0], xmm1, 1
   lea r9, [rbx + 36]
-  vextracti128 xmm0, ymm3, 0
-  vpextrd dword ptr [r9 + 0], xmm0, 1
+  vextracti128 xmm1, ymm3, 0
+  vpextrd dword ptr [r9 + 0], xmm1, 1
   lea r9, [rdx + 36]
-  vextracti128 xmm0, ymm1, 0
-  vpextrd dword ptr [r9 + 0], xmm0, 1
+  vextracti128 xmm1, ymm0, 0
+  vpextrd dword ptr [r9 + 0], xmm1, 1
 L(if_11_done):
   mov r9, 11
   cmp r8, r9                                             // unless n_left at_least 
   jb L(if_12_done)
   lea r9, [r11 + 40]
-  vextracti128 xmm0, ymm7, 0
-  vpextrd dword ptr [r9 + 0], xmm0, 2
+  vextracti128 xmm1, ymm7, 0
+  vpextrd dword ptr [r9 + 0], xmm1, 2
   lea r9, [rbp + 40]
-  vextracti128 xmm0, ymm5, 0
-  vpextrd dword ptr [r9 + 0], xmm0, 2
+  vextracti128 xmm1, ymm5, 0
+  vpextrd dword ptr [r9 + 0], xmm1, 2
   lea r9, [rbx + 40]
-  vextracti128 xmm0, ymm3, 0
-  vpextrd dword ptr [r9 + 0], xmm0, 2
+  vextracti128 xmm1, ymm3, 0
+  vpextrd dword ptr [r9 + 0], xmm1, 2
   lea r9, [rdx + 40]
-  vextracti128 xmm0, ymm1, 0
-  vpextrd dword ptr [r9 + 0], xmm0, 2
+  vextracti128 xmm1, ymm0, 0
+  vpextrd dword ptr [r9 + 0], xmm1, 2
 L(if_12_done):
   mov r9, 12
   cmp r8, r9                                             // unless n_left at_least 
   jb L(if_13_done)
   lea r9, [r11 + 44]
-  vextracti128 xmm0, ymm7, 0
-  vpextrd dword ptr [r9 + 0], xmm0, 3
+  vextracti128 xmm1, ymm7, 0
+  vpextrd dword ptr [r9 + 0], xmm1, 3
   lea r9, [rbp + 44]
-  vextracti128 xmm0, ymm5, 0
-  vpextrd dword ptr [r9 + 0], xmm0, 3
+  vextracti128 xmm1, ymm5, 0
+  vpextrd dword ptr [r9 + 0], xmm1, 3
   lea r9, [rbx + 44]
-  vextracti128 xmm0, ymm3, 0
-  vpextrd dword ptr [r9 + 0], xmm0, 3
+  vextracti128 xmm1, ymm3, 0
+  vpextrd dword ptr [r9 + 0], xmm1, 3
   lea r9, [rdx + 44]
-  vextracti128 xmm0, ymm1, 0
-  vpextrd dword ptr [r9 + 0], xmm0, 3
+  vextracti128 xmm1, ymm0, 0
+  vpextrd dword ptr [r9 + 0], xmm1, 3
 L(if_13_done):
   mov r9, 13
   cmp r8, r9                                             // unless n_left at_least 
   jb L(if_14_done)
   lea r9, [r11 + 48]
-  vextracti128 xmm0, ymm7, 1
-  vpextrd dword ptr [r9 + 0], xmm0, 0
+  vextracti128 xmm1, ymm7, 1
+  vpextrd dword ptr [r9 + 0], xmm1, 0
   lea r9, [rbp + 48]
-  vextracti128 xmm0, ymm5, 1
-  vpextrd dword ptr [r9 + 0], xmm0, 0
+  vextracti128 xmm1, ymm5, 1
+  vpextrd dword ptr [r9 + 0], xmm1, 0
   lea r9, [rbx + 48]
-  vextracti128 xmm0, ymm3, 1
-  vpextrd dword ptr [r9 + 0], xmm0, 0
+  vextracti128 xmm1, ymm3, 1
+  vpextrd dword ptr [r9 + 0], xmm1, 0
   lea r9, [rdx + 48]
-  vextracti128 xmm0, ymm1, 1
-  vpextrd dword ptr [r9 + 0], xmm0, 0
+  vextracti128 xmm1, ymm0, 1
+  vpextrd dword ptr [r9 + 0], xmm1, 0
 L(if_14_done):
   mov r9, 14
   cmp r8, r9                                             // unless n_left at_least 
   jb L(if_15_done)
   lea r9, [r11 + 52]
-  vextracti128 xmm0, ymm7, 1
-  vpextrd dword ptr [r9 + 0], xmm0, 1
+  vextracti128 xmm1, ymm7, 1
+  vpextrd dword ptr [r9 + 0], xmm1, 1
   lea r9, [rbp + 52]
-  vextracti128 xmm0, ymm5, 1
-  vpextrd dword ptr [r9 + 0], xmm0, 1
+  vextracti128 xmm1, ymm5, 1
+  vpextrd dword ptr [r9 + 0], xmm1, 1
   lea r9, [rbx + 52]
-  vextracti128 xmm0, ymm3, 1
-  vpextrd dword ptr [r9 + 0], xmm0, 1
+  vextracti128 xmm1, ymm3, 1
+  vpextrd dword ptr [r9 + 0], xmm1, 1
   lea r9, [rdx + 52]
-  vextracti128 xmm0, ymm1, 1
-  vpextrd dword ptr [r9 + 0], xmm0, 1
+  vextracti128 xmm1, ymm0, 1
+  vpextrd dword ptr [r9 + 0], xmm1, 1
 L(if_15_done):
   mov r9, 15
   cmp r8, r9                                             // unless n_left at_least 
   jb L(if_16_done)
   lea r9, [r11 + 56]
-  vextracti128 xmm0, ymm7, 1
-  vpextrd dword ptr [r9 + 0], xmm0, 2
+  vextracti128 xmm1, ymm7, 1
+  vpextrd dword ptr [r9 + 0], xmm1, 2
   lea r9, [rbp + 56]
-  vextracti128 xmm0, ymm5, 1
-  vpextrd dword ptr [r9 + 0], xmm0, 2
+  vextracti128 xmm1, ymm5, 1
+  vpextrd dword ptr [r9 + 0], xmm1, 2
   lea r9, [rbx + 56]
-  vextracti128 xmm0, ymm3, 1
-  vpextrd dword ptr [r9 + 0], xmm0, 2
+  vextracti128 xmm1, ymm3, 1
+  vpextrd dword ptr [r9 + 0], xmm1, 2
   lea r9, [rdx + 56]
-  vextracti128 xmm0, ymm1, 1
+  vextracti128 xmm0, ymm0, 1
   vpextrd dword ptr [r9 + 0], xmm0, 2
 L(if_16_done):
 L(if_done):
@@ -1186,37 +1184,38 @@ L(m_done):
   ja L(n)
 L(n_done):
 #if defined(__ELF__) || defined(__APPLE__)
-  mov rbx, qword ptr [rsp + 304]
-  mov rbp, qword ptr [rsp + 312]
-  mov r12, qword ptr [rsp + 320]
-  mov r13, qword ptr [rsp + 328]
-  mov r14, qword ptr [rsp + 336]
-  mov r15, qword ptr [rsp + 344]
-  add rsp, 360
+  mov rbx, qword ptr [rsp + 272]
+  mov rbp, qword ptr [rsp + 280]
+  mov r12, qword ptr [rsp + 288]
+  mov r13, qword ptr [rsp + 296]
+  mov r14, qword ptr [rsp + 304]
+  mov r15, qword ptr [rsp + 312]
+  add rsp, 328
   .cfi_def_cfa_offset 8
   vzeroupper
   ret
   .cfi_endproc
 #elif defined(_WIN32)
   vzeroupper
-  mov rsi, qword ptr [rsp + 304]
-  mov rdi, qword ptr [rsp + 312]
-  mov rbx, qword ptr [rsp + 320]
-  mov rbp, qword ptr [rsp + 328]
-  mov r12, qword ptr [rsp + 336]
-  mov r13, qword ptr [rsp + 344]
-  mov r14, qword ptr [rsp + 352]
-  mov r15, qword ptr [rsp + 360]
-  vmovaps xmm6, xmmword ptr [rsp + 368]
-  vmovaps xmm7, xmmword ptr [rsp + 384]
-  vmovaps xmm8, xmmword ptr [rsp + 400]
-  vmovaps xmm9, xmmword ptr [rsp + 416]
-  vmovaps xmm10, xmmword ptr [rsp + 432]
-  vmovaps xmm11, xmmword ptr [rsp + 448]
-  vmovaps xmm12, xmmword ptr [rsp + 464]
-  vmovaps xmm13, xmmword ptr [rsp + 480]
-  vmovaps xmm14, xmmword ptr [rsp + 496]
-  add rsp, 520
+  mov rsi, qword ptr [rsp + 272]
+  mov rdi, qword ptr [rsp + 280]
+  mov rbx, qword ptr [rsp + 288]
+  mov rbp, qword ptr [rsp + 296]
+  mov r12, qword ptr [rsp + 304]
+  mov r13, qword ptr [rsp + 312]
+  mov r14, qword ptr [rsp + 320]
+  mov r15, qword ptr [rsp + 328]
+  vmovaps xmm6, xmmword ptr [rsp + 336]
+  vmovaps xmm7, xmmword ptr [rsp + 352]
+  vmovaps xmm8, xmmword ptr [rsp + 368]
+  vmovaps xmm9, xmmword ptr [rsp + 384]
+  vmovaps xmm10, xmmword ptr [rsp + 400]
+  vmovaps xmm11, xmmword ptr [rsp + 416]
+  vmovaps xmm12, xmmword ptr [rsp + 432]
+  vmovaps xmm13, xmmword ptr [rsp + 448]
+  vmovaps xmm14, xmmword ptr [rsp + 464]
+  vmovaps xmm15, xmmword ptr [rsp + 480]
+  add rsp, 504
   ret
   .seh_endproc
 #endif

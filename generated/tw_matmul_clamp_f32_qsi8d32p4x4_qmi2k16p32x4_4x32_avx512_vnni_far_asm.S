@@ -8,7 +8,7 @@
 //     | 32 f16 x scale_steps | 32 f16 x minimum_steps | 64 x k bits of codes | 32 i8 x scales a block | 32 i8 x minimums a block | 32 f32 x bias |
 // tile 4 x 32: needs 26 vector registers on avx512_vnni (16 accumulators + 9 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (6cf66f95d6989ac5)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (8b8e2711b19234f5)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -257,6 +257,9 @@ L(block):
   jz L(k_done)
   .balign 64
 L(k):
+  prefetcht1 byte ptr [r10 + 0]                          // ahead
+  prefetcht1 byte ptr [r10 + 64]                         // ahead
+  prefetcht1 byte ptr [r10 + 128]                        // ahead
   vpbroadcastd zmm14, dword ptr [r12 + 64]               // acc_0_0
   vmovdqu64 zmm15, zmmword ptr [r13 + 0]                 // raw_0
   vpandd zmm16, zmm15, zmm0                              // lo_0
@@ -387,9 +390,6 @@ L(k):
   vmulps zmm14, zmm15, zmm14                             // real
   vfmadd231ps zmm14, zmm17, zmm26                        // real
   vfmadd231ps zmm8, zmm14, dword ptr [r12 + 92]{1to16}   // f_7
-  prefetcht1 byte ptr [r10 + 0]                          // ahead
-  prefetcht1 byte ptr [r10 + 64]                         // ahead
-  prefetcht1 byte ptr [r10 + 128]                        // ahead
   lea r12, [r12 + 96]
   lea r13, [r13 + 192]
   lea r10, [r10 + rsi]                                   // ahead

@@ -8,7 +8,7 @@
 //     | 128 x k bits of codes | 32 f16 x scales a block | 32 f16 x minimums a block | 32 f32 x bias |
 // tile 4 x 32: needs 30 vector registers on avx512_vnni (24 accumulators + 5 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (0a256820b8877a90)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (3f4181a619e81ccd)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -218,15 +218,6 @@ L(m):
 L(k):
   prefetcht1 byte ptr [r10 + 0]                          // ahead
   prefetcht1 byte ptr [r10 + 64]                         // ahead
-  prefetcht1 byte ptr [r10 + 128]                        // ahead
-  prefetcht1 byte ptr [r10 + 192]                        // ahead
-  prefetcht1 byte ptr [r10 + 256]                        // ahead
-  prefetcht1 byte ptr [r10 + 320]                        // ahead
-  prefetcht1 byte ptr [r10 + 384]                        // ahead
-  prefetcht1 byte ptr [r10 + 448]                        // ahead
-  prefetcht1 byte ptr [r10 + 512]                        // ahead
-  prefetcht1 byte ptr [r10 + 576]                        // ahead
-  lea r10, [r10 + rsi]                                   // ahead
   vpbroadcastd zmm10, dword ptr [rbp + 128]              // acc0_0_0
   vpbroadcastd zmm11, dword ptr [rbp + 128]              // acc0_0_1
   vpbroadcastd zmm12, dword ptr [rbp + 132]              // acc0_1_0
@@ -275,6 +266,9 @@ L(k):
   vpbroadcastd zmm27, dword ptr [rbp + 76]               // a_3
   vpdpbusd zmm24, zmm26, zmm27                           // acc_3_0
   vpdpbusd zmm25, zmm28, zmm27                           // acc_3_1
+  prefetcht1 byte ptr [r10 + 128]                        // ahead
+  prefetcht1 byte ptr [r10 + 192]                        // ahead
+  prefetcht1 byte ptr [r10 + 256]                        // ahead
   vmovdqu64 zmm26, zmmword ptr [r12 + 128]               // raw_0
   vpandd zmm27, zmm26, zmm0                              // lo_0
   vpsrlw zmm26, zmm26, 4                                 // hi_0
@@ -307,6 +301,8 @@ L(k):
   vpbroadcastd zmm27, dword ptr [rbp + 92]               // a_3
   vpdpbusd zmm24, zmm26, zmm27                           // acc_3_0
   vpdpbusd zmm25, zmm28, zmm27                           // acc_3_1
+  prefetcht1 byte ptr [r10 + 320]                        // ahead
+  prefetcht1 byte ptr [r10 + 384]                        // ahead
   vmovdqu64 zmm26, zmmword ptr [r12 + 256]               // raw_0
   vpandd zmm27, zmm26, zmm0                              // lo_0
   vpsrlw zmm26, zmm26, 4                                 // hi_0
@@ -339,6 +335,10 @@ L(k):
   vpbroadcastd zmm27, dword ptr [rbp + 108]              // a_3
   vpdpbusd zmm24, zmm26, zmm27                           // acc_3_0
   vpdpbusd zmm25, zmm28, zmm27                           // acc_3_1
+  prefetcht1 byte ptr [r10 + 448]                        // ahead
+  prefetcht1 byte ptr [r10 + 512]                        // ahead
+  prefetcht1 byte ptr [r10 + 576]                        // ahead
+  lea r10, [r10 + rsi]                                   // ahead
   vmovdqu64 zmm26, zmmword ptr [r12 + 384]               // raw_0
   vpandd zmm27, zmm26, zmm0                              // lo_0
   vpsrlw zmm26, zmm26, 4                                 // hi_0

@@ -8,7 +8,7 @@
 //     | 32 f16 x scale_steps | 32 f16 x minimum_steps | 128 x k bits of codes | 32 i8 x scales a block | 32 i8 x minimums a block | 32 f32 x bias |
 // tile 4 x 32: needs 26 vector registers on avx512_vnni (16 accumulators + 9 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (b61bb07dcbdee2fd)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (68f4de9f233e69e6)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -259,14 +259,6 @@ L(block):
 L(k):
   prefetcht1 byte ptr [r10 + 0]                          // ahead
   prefetcht1 byte ptr [r10 + 64]                         // ahead
-  prefetcht1 byte ptr [r10 + 128]                        // ahead
-  prefetcht1 byte ptr [r10 + 192]                        // ahead
-  prefetcht1 byte ptr [r10 + 256]                        // ahead
-  prefetcht1 byte ptr [r10 + 320]                        // ahead
-  prefetcht1 byte ptr [r10 + 384]                        // ahead
-  prefetcht1 byte ptr [r10 + 448]                        // ahead
-  prefetcht1 byte ptr [r10 + 512]                        // ahead
-  lea r10, [r10 + rsi]                                   // ahead
   vpbroadcastd zmm14, dword ptr [r12 + 128]              // acc_0_0
   vpbroadcastd zmm15, dword ptr [r12 + 128]              // acc_0_1
   vpbroadcastd zmm16, dword ptr [r12 + 132]              // acc_1_0
@@ -307,6 +299,8 @@ L(k):
   vpbroadcastd zmm23, dword ptr [r12 + 76]               // a_3
   vpdpbusd zmm20, zmm22, zmm23                           // acc_3_0
   vpdpbusd zmm21, zmm24, zmm23                           // acc_3_1
+  prefetcht1 byte ptr [r10 + 128]                        // ahead
+  prefetcht1 byte ptr [r10 + 192]                        // ahead
   vmovdqu64 zmm22, zmmword ptr [r13 + 128]               // raw_0
   vpandd zmm23, zmm22, zmm0                              // lo_0
   vpsrlw zmm22, zmm22, 4                                 // hi_0
@@ -339,6 +333,8 @@ L(k):
   vpbroadcastd zmm23, dword ptr [r12 + 92]               // a_3
   vpdpbusd zmm20, zmm22, zmm23                           // acc_3_0
   vpdpbusd zmm21, zmm24, zmm23                           // acc_3_1
+  prefetcht1 byte ptr [r10 + 256]                        // ahead
+  prefetcht1 byte ptr [r10 + 320]                        // ahead
   vmovdqu64 zmm22, zmmword ptr [r13 + 256]               // raw_0
   vpandd zmm23, zmm22, zmm0                              // lo_0
   vpsrlw zmm22, zmm22, 4                                 // hi_0
@@ -371,6 +367,10 @@ L(k):
   vpbroadcastd zmm23, dword ptr [r12 + 108]              // a_3
   vpdpbusd zmm20, zmm22, zmm23                           // acc_3_0
   vpdpbusd zmm21, zmm24, zmm23                           // acc_3_1
+  prefetcht1 byte ptr [r10 + 384]                        // ahead
+  prefetcht1 byte ptr [r10 + 448]                        // ahead
+  prefetcht1 byte ptr [r10 + 512]                        // ahead
+  lea r10, [r10 + rsi]                                   // ahead
   vmovdqu64 zmm22, zmmword ptr [r13 + 384]               // raw_0
   vpandd zmm23, zmm22, zmm0                              // lo_0
   vpsrlw zmm22, zmm22, 4                                 // hi_0

@@ -8,7 +8,7 @@
 //     | 128 x k bits of codes | 32 i1 x tops a block | 32 f16 x scales a block | 32 f16 x minimums a block | 32 f32 x bias |
 // tile 4 x 32: needs 24 vector registers on avx512_vnni (16 accumulators + 6 operands + 2 masks), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (fdfb912c6fd76198)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (1124c05ac55ae96a)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -219,16 +219,6 @@ L(k):
   prefetcht1 byte ptr [r10 + 0]                          // ahead
   prefetcht1 byte ptr [r10 + 64]                         // ahead
   prefetcht1 byte ptr [r10 + 128]                        // ahead
-  prefetcht1 byte ptr [r10 + 192]                        // ahead
-  prefetcht1 byte ptr [r10 + 256]                        // ahead
-  prefetcht1 byte ptr [r10 + 320]                        // ahead
-  prefetcht1 byte ptr [r10 + 384]                        // ahead
-  prefetcht1 byte ptr [r10 + 448]                        // ahead
-  prefetcht1 byte ptr [r10 + 512]                        // ahead
-  prefetcht1 byte ptr [r10 + 576]                        // ahead
-  prefetcht1 byte ptr [r10 + 640]                        // ahead
-  prefetcht1 byte ptr [r10 + 704]                        // ahead
-  lea r10, [r10 + rsi]                                   // ahead
   vpbroadcastd zmm11, dword ptr [rbp + 128]              // acc_0_0
   vpbroadcastd zmm12, dword ptr [rbp + 128]              // acc_0_1
   vpbroadcastd zmm13, dword ptr [rbp + 132]              // acc_1_0
@@ -277,6 +267,9 @@ L(k):
   vpbroadcastd zmm20, dword ptr [rbp + 76]               // a_3
   vpdpbusd zmm17, zmm19, zmm20                           // acc_3_0
   vpdpbusd zmm18, zmm21, zmm20                           // acc_3_1
+  prefetcht1 byte ptr [r10 + 192]                        // ahead
+  prefetcht1 byte ptr [r10 + 256]                        // ahead
+  prefetcht1 byte ptr [r10 + 320]                        // ahead
   vmovdqu64 zmm19, zmmword ptr [r12 + 128]               // raw_0
   vpandd zmm20, zmm19, zmm0                              // lo_0
   vpsrlw zmm19, zmm19, 4                                 // hi_0
@@ -319,6 +312,9 @@ L(k):
   vpbroadcastd zmm20, dword ptr [rbp + 92]               // a_3
   vpdpbusd zmm17, zmm19, zmm20                           // acc_3_0
   vpdpbusd zmm18, zmm21, zmm20                           // acc_3_1
+  prefetcht1 byte ptr [r10 + 384]                        // ahead
+  prefetcht1 byte ptr [r10 + 448]                        // ahead
+  prefetcht1 byte ptr [r10 + 512]                        // ahead
   vmovdqu64 zmm19, zmmword ptr [r12 + 256]               // raw_0
   vpandd zmm20, zmm19, zmm0                              // lo_0
   vpsrlw zmm19, zmm19, 4                                 // hi_0
@@ -361,6 +357,10 @@ L(k):
   vpbroadcastd zmm20, dword ptr [rbp + 108]              // a_3
   vpdpbusd zmm17, zmm19, zmm20                           // acc_3_0
   vpdpbusd zmm18, zmm21, zmm20                           // acc_3_1
+  prefetcht1 byte ptr [r10 + 576]                        // ahead
+  prefetcht1 byte ptr [r10 + 640]                        // ahead
+  prefetcht1 byte ptr [r10 + 704]                        // ahead
+  lea r10, [r10 + rsi]                                   // ahead
   vmovdqu64 zmm19, zmmword ptr [r12 + 384]               // raw_0
   vpandd zmm20, zmm19, zmm0                              // lo_0
   vpsrlw zmm19, zmm19, 4                                 // hi_0

@@ -8,7 +8,7 @@
 //     | 32 f16 x scale_steps | 32 f16 x minimum_steps | 128 x k bits of codes | 32 i1 x tops a block | 32 i8 x scales a block | 32 i8 x minimums a block | 32 f32 x bias |
 // tile 4 x 32: needs 28 vector registers on avx512_vnni (16 accumulators + 10 operands + 2 masks), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (9818584d5047a74d)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (54576422729f92f8)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -261,16 +261,6 @@ L(block):
 L(k):
   prefetcht1 byte ptr [r10 + 0]                          // ahead
   prefetcht1 byte ptr [r10 + 64]                         // ahead
-  prefetcht1 byte ptr [r10 + 128]                        // ahead
-  prefetcht1 byte ptr [r10 + 192]                        // ahead
-  prefetcht1 byte ptr [r10 + 256]                        // ahead
-  prefetcht1 byte ptr [r10 + 320]                        // ahead
-  prefetcht1 byte ptr [r10 + 384]                        // ahead
-  prefetcht1 byte ptr [r10 + 448]                        // ahead
-  prefetcht1 byte ptr [r10 + 512]                        // ahead
-  prefetcht1 byte ptr [r10 + 576]                        // ahead
-  prefetcht1 byte ptr [r10 + 640]                        // ahead
-  lea r10, [r10 + rsi]                                   // ahead
   vpbroadcastd zmm15, dword ptr [r12 + 128]              // acc_0_0
   vpbroadcastd zmm16, dword ptr [r12 + 128]              // acc_0_1
   vpbroadcastd zmm17, dword ptr [r12 + 132]              // acc_1_0
@@ -319,6 +309,9 @@ L(k):
   vpbroadcastd zmm24, dword ptr [r12 + 76]               // a_3
   vpdpbusd zmm21, zmm23, zmm24                           // acc_3_0
   vpdpbusd zmm22, zmm25, zmm24                           // acc_3_1
+  prefetcht1 byte ptr [r10 + 128]                        // ahead
+  prefetcht1 byte ptr [r10 + 192]                        // ahead
+  prefetcht1 byte ptr [r10 + 256]                        // ahead
   vmovdqu64 zmm23, zmmword ptr [r13 + 128]               // raw_0
   vpandd zmm24, zmm23, zmm0                              // lo_0
   vpsrlw zmm23, zmm23, 4                                 // hi_0
@@ -361,6 +354,9 @@ L(k):
   vpbroadcastd zmm24, dword ptr [r12 + 92]               // a_3
   vpdpbusd zmm21, zmm23, zmm24                           // acc_3_0
   vpdpbusd zmm22, zmm25, zmm24                           // acc_3_1
+  prefetcht1 byte ptr [r10 + 320]                        // ahead
+  prefetcht1 byte ptr [r10 + 384]                        // ahead
+  prefetcht1 byte ptr [r10 + 448]                        // ahead
   vmovdqu64 zmm23, zmmword ptr [r13 + 256]               // raw_0
   vpandd zmm24, zmm23, zmm0                              // lo_0
   vpsrlw zmm23, zmm23, 4                                 // hi_0
@@ -403,6 +399,10 @@ L(k):
   vpbroadcastd zmm24, dword ptr [r12 + 108]              // a_3
   vpdpbusd zmm21, zmm23, zmm24                           // acc_3_0
   vpdpbusd zmm22, zmm25, zmm24                           // acc_3_1
+  prefetcht1 byte ptr [r10 + 512]                        // ahead
+  prefetcht1 byte ptr [r10 + 576]                        // ahead
+  prefetcht1 byte ptr [r10 + 640]                        // ahead
+  lea r10, [r10 + rsi]                                   // ahead
   vmovdqu64 zmm23, zmmword ptr [r13 + 384]               // raw_0
   vpandd zmm24, zmm23, zmm0                              // lo_0
   vpsrlw zmm23, zmm23, 4                                 // hi_0

@@ -8,7 +8,7 @@
 //     | 16 f16 x scale_steps | 64 x k bits of codes | 16 i8 x scales a block | 16 f32 x bias |
 // tile 4 x 8: needs 16 vector registers on avx2 (8 accumulators + 5 operands + 3 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (fdfb912c6fd76198)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (1124c05ac55ae96a)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -286,11 +286,6 @@ L(block):
   .balign 64
 L(k):
   prefetcht1 byte ptr [r10 + 0]                          // ahead
-  prefetcht1 byte ptr [r10 + 64]                         // ahead
-  prefetcht1 byte ptr [r10 + 128]                        // ahead
-  prefetcht1 byte ptr [r10 + 192]                        // ahead
-  prefetcht1 byte ptr [r10 + 256]                        // ahead
-  lea r10, [r10 + rsi]                                   // ahead
   vpbroadcastd ymm8, dword ptr [r13 + 256]               // acc_0
   vpbroadcastd ymm9, dword ptr [r13 + 260]               // acc_1
   vpbroadcastd ymm10, dword ptr [r13 + 264]              // acc_2
@@ -353,6 +348,7 @@ L(k):
   vpbroadcastd ymm13, dword ptr [r13 + 156]              // a_3
   vpmaddwd ymm12, ymm12, ymm13                           // product
   vpaddd ymm11, ymm11, ymm12                             // acc_3_0
+  prefetcht1 byte ptr [r10 + 64]                         // ahead
   vmovdqu ymm12, ymmword ptr [r11 + 64]                  // raw_0
   vpand ymm13, ymm12, ymm1                               // lo_0
   vpsrlw ymm12, ymm12, 4                                 // hi_0
@@ -411,6 +407,7 @@ L(k):
   vpbroadcastd ymm13, dword ptr [r13 + 188]              // a_3
   vpmaddwd ymm12, ymm12, ymm13                           // product
   vpaddd ymm11, ymm11, ymm12                             // acc_3_0
+  prefetcht1 byte ptr [r10 + 128]                        // ahead
   vmovdqu ymm12, ymmword ptr [r11 + 128]                 // raw_0
   vpand ymm13, ymm12, ymm1                               // lo_0
   vpsrlw ymm12, ymm12, 4                                 // hi_0
@@ -469,6 +466,9 @@ L(k):
   vpbroadcastd ymm13, dword ptr [r13 + 220]              // a_3
   vpmaddwd ymm12, ymm12, ymm13                           // product
   vpaddd ymm11, ymm11, ymm12                             // acc_3_0
+  prefetcht1 byte ptr [r10 + 192]                        // ahead
+  prefetcht1 byte ptr [r10 + 256]                        // ahead
+  lea r10, [r10 + rsi]                                   // ahead
   vmovdqu ymm12, ymmword ptr [r11 + 192]                 // raw_0
   vpand ymm13, ymm12, ymm1                               // lo_0
   vpsrlw ymm12, ymm12, 4                                 // hi_0

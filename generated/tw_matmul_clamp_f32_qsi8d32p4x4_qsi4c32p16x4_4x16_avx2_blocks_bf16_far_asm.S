@@ -9,7 +9,7 @@
 // or blocks of any other multiple of 64
 // tile 4 x 16: needs 16 vector registers on avx2 (8 accumulators + 6 operands + 2 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (4ff9ddcd513ebead)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (9afdf70c364ef666)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -218,6 +218,7 @@ L(m):
   lea rax, [rdx + rax]
   test r12, r12                                          // dst_3
   cmovz rax, rdx
+  prefetchw byte ptr [r10 + 0]                           // dst_tile
   prefetchw byte ptr [rbx + 0]                           // dst_1
   prefetchw byte ptr [rdx + 0]                           // dst_2
   prefetchw byte ptr [rax + 0]                           // dst_3
@@ -239,7 +240,6 @@ L(m):
   xor edx, edx
   div r12
   mov r12, rax
-  prefetchw byte ptr [r10 + 0]                           // dst_tile
   mov rax, 252645135
   vmovd xmm0, eax                                        // mask
   vpbroadcastd ymm0, xmm0

@@ -8,7 +8,7 @@
 //     | 16 f16 x scale_steps | 64 x k bits of codes | 16 i2 x tops a block | 16 i8 x scales a block | 16 f32 x bias |
 // tile 4 x 8: needs 16 vector registers on avx_vnni (4 accumulators + 10 operands + 2 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (c3882b1897d0aadf)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (af530ace53606003)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -9,7 +9,7 @@
 // or blocks of any other multiple of 64
 // tile 4 x 32: needs 27 vector registers on avx512_vnni (24 accumulators + 3 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (49fe696818e79acf)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (576e9af718dad410)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -220,6 +220,8 @@ L(m):
   lea rax, [rdx + rax]
   test r13, r13                                          // dst_3
   cmovz rax, rdx
+  prefetchw byte ptr [r10 + 0]                           // dst_tile
+  prefetchw byte ptr [r10 + 64]                          // dst_tile
   prefetchw byte ptr [rbp + 0]                           // dst_1
   prefetchw byte ptr [rbp + 64]                          // dst_1
   prefetchw byte ptr [rdx + 0]                           // dst_2
@@ -234,8 +236,6 @@ L(m):
   xor edx, edx
   div r12
   mov r12, rax
-  prefetchw byte ptr [r10 + 0]                           // dst_tile
-  prefetchw byte ptr [r10 + 64]                          // dst_tile
   vpxord zmm0, zmm0, zmm0                                // f_0
   vpxord zmm1, zmm1, zmm1                                // f_1
   vpxord zmm2, zmm2, zmm2                                // f_2

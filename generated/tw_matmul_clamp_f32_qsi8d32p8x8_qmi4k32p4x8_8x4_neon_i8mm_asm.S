@@ -8,7 +8,7 @@
 //     | 4 f16 x scale_steps | 4 f16 x minimum_steps | 16 x k bits of codes | 4 i8 x scales a block | 4 i8 x minimums a block | 4 f32 x bias |
 // tile 8 x 4: needs 26 vector registers on neon_i8mm (16 accumulators + 7 operands + 3 masks), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (b61bb07dcbdee2fd)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (68f4de9f233e69e6)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -179,6 +179,8 @@ L(m):
   jz L(k_done)
   .balign 64
 L(k):
+  lea r12, [rbp + r11]                                   // ahead
+  prefetcht0 byte ptr [r12 + 0]                          // ahead
   vmovdqu ymm9, ymmword ptr [rbp + 0]                    // raw_0
   vpand ymm10, ymm9, ymm0                                // lo_0
   vpbroadcastd ymm11, dword ptr [rbx + 0]                // a_0
@@ -243,6 +245,7 @@ L(k):
   vpbroadcastd ymm11, dword ptr [rbx + 60]               // a_3
   {vex} vpdpbusd ymm7, ymm9, ymm11                       // acc_3_0
   {vex} vpdpbusd ymm8, ymm10, ymm11                      // acc_3_1
+  prefetcht0 byte ptr [r12 + 64]                         // ahead
   vmovdqu ymm9, ymmword ptr [rbp + 64]                   // raw_0
   vpand ymm10, ymm9, ymm0                                // lo_0
   vpbroadcastd ymm11, dword ptr [rbx + 64]               // a_0
@@ -307,9 +310,6 @@ L(k):
   vpbroadcastd ymm11, dword ptr [rbx + 124]              // a_3
   {vex} vpdpbusd ymm7, ymm9, ymm11                       // acc_3_0
   {vex} vpdpbusd ymm8, ymm10, ymm11                      // acc_3_1
-  lea r12, [rbp + r11]                                   // ahead
-  prefetcht0 byte ptr [r12 + 0]                          // ahead
-  prefetcht0 byte ptr [r12 + 64]                         // ahead
   lea rbx, [rbx + 128]
   lea rbp, [rbp + 128]
   sub r10, 1                                             // next k

@@ -5,7 +5,7 @@
 // into rhs i4 n32 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|scales:i8/b|minimums:i8/b|bias:f32] (a653ec0deba29df1)
 //          | 32 f16 x scale_steps | 32 f16 x minimum_steps | 128 x k bits of codes | 32 i8 x scales a block | 32 i8 x minimums a block | 32 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (b61bb07dcbdee2fd)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (68f4de9f233e69e6)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

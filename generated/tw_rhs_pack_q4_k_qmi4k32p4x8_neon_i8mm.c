@@ -5,7 +5,7 @@
 // into rhs i4 n4 kr8 pair=column us k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|scales:i8/b|minimums:i8/b|bias:f32] (116ca3a8d8a7725a)
 //          | 4 f16 x scale_steps | 4 f16 x minimum_steps | 16 x k bits of codes | 4 i8 x scales a block | 4 i8 x minimums a block | 4 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (b61bb07dcbdee2fd)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (68f4de9f233e69e6)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into rhs i8 n4 kr8 k%32 b16of256 [scale_steps:f16/s|data/b|scales:i8/b|bias:f32] (e6f345ccf35e83d9)
 //          | 4 f16 x scale_steps | 32 x k bits of codes | 4 i8 x scales a block | 4 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (c3882b1897d0aadf)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (af530ace53606003)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into rhs i8 n8 kr4 k%32 b16of256 [scale_steps:f16/s|data/b|scales:i8/b|bias:f32] (debf844630898771)
 //          | 8 f16 x scale_steps | 64 x k bits of codes | 8 i8 x scales a block | 8 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (c3882b1897d0aadf)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (af530ace53606003)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -13,18 +13,18 @@
 
 namespace tw {
 
-/// The f32 accumulators: values that loops carry, or memory.
+/// The f32 accumulators: values that loops carry, and memory.
 class Totals {
  public:
-  Totals(const Tile1& t, Place memory, std::vector<Value> carried)
-      : t_(t), memory_(memory), carried_(std::move(carried)) {}
+  Totals(const Tile1& t, const TotalsRoom& room, std::vector<Value> carried)
+      : t_(t), room_(room), carried_(std::move(carried)) {}
 
   /// What loops carry at first.
-  static std::vector<Value> begin(const Tile1& t, Place memory) {
-    Totals all(t, memory, {});
+  static std::vector<Value> begin(const Tile1& t, const TotalsRoom& room) {
+    Totals all(t, room, {});
     Value zero = no_value;
     for (size_t i = 0; i < all.count(); ++i) {
-      if (zero == no_value || !all.in_memory()) {
+      if (zero == no_value || !all.in_memory(i)) {
         zero = t.b.op(OpCode::zero, {}, {}, name(i), Role::accumulator);
       }
       all.put(i, zero);
@@ -35,11 +35,12 @@ class Totals {
   [[nodiscard]] size_t count() const {
     return static_cast<size_t>(t_.v.tile.m.fixed * t_.vectors());
   }
-  [[nodiscard]] bool in_memory() const { return memory_.pointer != no_value; }
+  /// Whether registers are few.
+  [[nodiscard]] bool use_memory() const { return room_.memory.pointer != no_value; }
   [[nodiscard]] const std::vector<Value>& carried() const { return carried_; }
   [[nodiscard]] Value operator[](size_t i) const {
-    if (!in_memory()) return carried_[i];
-    return t_.b.op(OpCode::load, {memory_.pointer}, {.offset = place(i)}, name(i),
+    if (!in_memory(i)) return carried_[i];
+    return t_.b.op(OpCode::load, {room_.memory.pointer}, {.offset = place(i)}, name(i),
                    Role::accumulator);
   }
   /// Adds a product to one.
@@ -49,12 +50,14 @@ class Totals {
 
  private:
   static std::string name(size_t i) { return fmt::format("f_{}", i); }
+  [[nodiscard]] bool in_memory(size_t i) const { return use_memory() && i >= room_.in_registers; }
   [[nodiscard]] Length place(size_t i) const {
-    return memory_.offset + t_.b.isa().vector_bytes * static_cast<int64_t>(i);
+    return room_.memory.offset +
+           t_.b.isa().vector_bytes * static_cast<int64_t>(i - room_.in_registers);
   }
   void put(size_t i, Value value) {
-    if (in_memory()) {
-      t_.b.op(OpCode::store, {memory_.pointer, value}, {.offset = place(i)});
+    if (in_memory(i)) {
+      t_.b.op(OpCode::store, {room_.memory.pointer, value}, {.offset = place(i)});
     } else {
       carried_.resize(std::max(carried_.size(), i + 1), no_value);
       carried_[i] = value;
@@ -62,7 +65,7 @@ class Totals {
   }
 
   const Tile1& t_;
-  Place memory_;
+  TotalsRoom room_;
   std::vector<Value> carried_;
 };
 
@@ -72,7 +75,7 @@ class RowValues {
  public:
   using Make = std::function<std::vector<Value>(const std::vector<Place>&)>;
   RowValues(std::vector<Place> rows, Make make, const Totals& totals)
-      : rows_(std::move(rows)), make_(std::move(make)), one_by_one_(totals.in_memory()) {
+      : rows_(std::move(rows)), make_(std::move(make)), one_by_one_(totals.use_memory()) {
     if (!one_by_one_) values_ = make_(rows_);
   }
 

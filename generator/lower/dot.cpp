@@ -104,7 +104,10 @@ class DepthDot : public Multiplier {
 
   void prepare(const Tile1& t) override {
     if (!from_table_) decoder_.prepare(t);
+    totals_ = make_totals_room(t);
   }
+
+  [[nodiscard]] TotalsRoom totals() const override { return totals_; }
 
   std::vector<Value> start(const Tile1& t, const std::vector<Start>& starts) override {
     std::vector<Value> all;
@@ -181,6 +184,7 @@ class DepthDot : public Multiplier {
   Decoder decoder_;
   TableDecoder table_decoder_;
   Activations activations_;
+  TotalsRoom totals_;
 };
 
 /// The raw byte as a signed operand: 16 * high + (low + 8), and the low nibble alone.

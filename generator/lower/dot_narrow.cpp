@@ -21,8 +21,7 @@ class NarrowDot : public Multiplier {
       : rows_(v.tile.m.fixed),
         vectors_(ratio(v.tile.n, v.isa->vector_bytes.divided(4))),
         group_(depth_of(v)),
-        in_memory_(has_loop(v) && !fit_registers(v, 2)),
-        totals_in_memory_(v.rhs.block != 0 && !fit_registers(v, has_loop(v) ? 3 : 2)),
+        in_memory_(has_loop(v) && !fit_registers(v)),
         decoder_(v) {}
 
   [[nodiscard]] int64_t group() const override { return group_; }
@@ -30,14 +29,13 @@ class NarrowDot : public Multiplier {
   void prepare(const Tile1& t) override {
     decoder_.prepare(t);
     ones_ = splat32(t.b, 0x00010001U, "ones", Role::mask);
-    const int64_t kept = (in_memory_ ? 1 : 0) + (totals_in_memory_ ? 1 : 0);
-    if (kept == 0) return;
-    const int64_t all = rows_ * vectors_ * vector_bytes(t);
-    scratch_ = t.b.scratch(kept * all);
-    if (totals_in_memory_) totals_ = {scratch_, (kept - 1) * all};
+    const int64_t bytes = in_memory_ ? rows_ * vectors_ * vector_bytes(t) : 0;
+    totals_ = make_totals_room(t, bytes);
+    scratch_ = totals_.memory.pointer;
+    if (in_memory_ && scratch_ == no_value) scratch_ = t.b.scratch(bytes);
   }
 
-  [[nodiscard]] Place totals() const override { return totals_; }
+  [[nodiscard]] TotalsRoom totals() const override { return totals_; }
 
   std::vector<Value> row_scales(const Tile1& t, const std::vector<Place>& rows) override {
     return shared_row_scales(t, rows);
@@ -120,12 +118,12 @@ class NarrowDot : public Multiplier {
   /// Whether 32-bit sums last longer than a group.
   static bool has_loop(const Variant& v) { return v.rhs.block == 0 || has_long_blocks(v.rhs); }
 
-  /// So many accumulators an output, and beside them: raw codes, codes, activation, product and the
-  /// two constants.
-  static bool fit_registers(const Variant& v, int64_t accumulators) {
+  /// Two accumulators an output, and beside them: raw codes, codes, activation, product and the two
+  /// constants.
+  static bool fit_registers(const Variant& v) {
     constexpr int64_t others = 6;
     const int64_t outputs = v.tile.m.fixed * ratio(v.tile.n, v.isa->vector_bytes.divided(4));
-    return accumulators * outputs + others <= v.isa->file_of(Kind::vector)->count();
+    return 2 * outputs + others <= v.isa->file_of(Kind::vector)->count();
   }
 
   static int64_t vector_bytes(const Tile1& t) { return t.b.isa().vector_bytes.fixed; }
@@ -170,12 +168,11 @@ class NarrowDot : public Multiplier {
 
   int64_t rows_, vectors_;
   int64_t group_;
-  bool in_memory_;         ///< the 32-bit sums, which are touched once in a group
-  bool totals_in_memory_;  ///< what they are added to once in a block
+  bool in_memory_;  ///< the 32-bit sums, which are touched once in a group
   Decoder decoder_;
   Value ones_ = no_value;
   Value scratch_ = no_value;
-  Place totals_;
+  TotalsRoom totals_;
   std::vector<Start> starts_;  ///< of the current block, a row each
 };
 

@@ -23,11 +23,10 @@ class PairDot : public Multiplier {
   void prepare(const Tile1& t) override {
     decoder_.prepare(t);
     mask_ = splat32(t.b, 0x00ff00ffU, "even_bytes", Role::mask);
-    if (t.v.rhs.block == 0 || fit_registers(t.v)) return;
-    totals_ = {t.b.scratch(rows_ * vectors_ * t.b.isa().vector_bytes.fixed), 0};
+    totals_ = make_totals_room(t);
   }
 
-  [[nodiscard]] Place totals() const override { return totals_; }
+  [[nodiscard]] TotalsRoom totals() const override { return totals_; }
 
   std::vector<Value> row_scales(const Tile1& t, const std::vector<Place>& rows) override {
     return shared_row_scales(t, rows);
@@ -72,13 +71,6 @@ class PairDot : public Multiplier {
   }
 
  private:
-  /// A block's sums and what they are added to, and beside them: two of codes for each vector of
-  /// columns, activation, product and mask.
-  [[nodiscard]] bool fit_registers(const Variant& v) const {
-    constexpr int64_t others = 3;
-    return 2 * (rows_ + 1) * vectors_ + others <= v.isa->file_of(Kind::vector)->count();
-  }
-
   /// `behind`: bytes from a group's first activation to those of `codes`.
   void multiply(const Tile1& t, const std::vector<Value>& lhs, int64_t k, int64_t behind,
                 const std::vector<Value>& codes, std::vector<Value>& acc) const {
@@ -99,7 +91,7 @@ class PairDot : public Multiplier {
   int64_t rows_, vectors_;
   Decoder decoder_;
   Value mask_ = no_value;
-  Place totals_;
+  TotalsRoom totals_;
 };
 
 }  // namespace

@@ -20,6 +20,7 @@
 
 #include "lower/block_scales.h"
 #include "lower/block_totals.h"
+#include "lower/lower.h"
 #include "lower/splat.h"
 #include "lower/widen.h"
 #include "model/operand_contract.h"
@@ -401,7 +402,7 @@ class BlockAdder {
       for (Value& cursor : block.rhs) cursor = t_.b.add(cursor, steps_bytes(t_.v.rhs));
       const std::vector<Value> at = moved_beyond(t_, block.rhs, steps_beyond_);
       const auto load = [&] { return load_steps(t_, multiplier_, at); };
-      const bool often = multiplier_.totals().pointer != no_value;
+      const bool often = multiplier_.totals().memory.pointer != no_value;
       const BlockSteps steps = often ? BlockSteps{} : load();
       KState end =
           short_blocks(t_.b.constant(blocks), block, [&] { return often ? load() : steps; });
@@ -429,6 +430,13 @@ class BlockAdder {
 };
 
 }  // namespace
+
+TotalsRoom make_totals_room(const Tile1& t, int64_t bytes_before) {
+  if (!t.totals_in_registers) return {};
+  const int64_t kept = *t.totals_in_registers;
+  const int64_t bytes = (movable_totals(t.v) - kept) * t.b.isa().vector_bytes.fixed;
+  return {{t.b.scratch(bytes_before + bytes), bytes_before}, static_cast<size_t>(kept)};
+}
 
 Rows block_sums(const Tile1& t, Multiplier& multiplier) {
   multiplier.prepare(t);

@@ -214,8 +214,9 @@ std::unique_ptr<Multiplier> make_single(const Variant& v) {
 
 class KernelWriter {
  public:
-  explicit KernelWriter(const Variant& v)
+  KernelWriter(const Variant& v, std::optional<int64_t> totals_in_registers)
       : v_(v),
+        totals_in_registers_(totals_in_registers),
         b_(v.code_name(), *v.isa),
         lhs_span_(span(v.tile.m, v.lhs.panel, "m")),
         rhs_span_(span(v.tile.n, v.rhs.panel, "n")),
@@ -335,6 +336,7 @@ class KernelWriter {
     const Walk lhs = pop(q, at, lhs_span_);
     Tile1 t{b_, v_, {}, {}, no_value, m_left, n_left, dst, column_bytes};
     t.padded = padded_k();
+    t.totals_in_registers = totals_in_registers_;
     if (has_long_blocks(v_.rhs) || is_indirect()) {
       t.blocks = b_.op(OpCode::idiv, {t.padded, b_.arg(ArgField::block)}, {}, "blocks");
     }
@@ -384,6 +386,7 @@ class KernelWriter {
   }
 
   const Variant& v_;
+  std::optional<int64_t> totals_in_registers_;
   Builder b_;
   Span lhs_span_;
   Span rhs_span_;
@@ -406,7 +409,17 @@ void check_part(const Variant& v) {
 
 }  // namespace
 
-Program lower(const Variant& variant) {
+int64_t movable_totals(const Variant& variant) {
+  if (variant.rhs.block == 0 || !variant.isa->vector_bytes.is_fixed()) return 0;
+  const Contraction contraction = contract_of(variant).contraction;
+  if (contraction != Contraction::dot_depth && contraction != Contraction::dot_narrow &&
+      contraction != Contraction::dot_pairs) {
+    return 0;
+  }
+  return variant.tile.m.fixed * ratio(variant.tile.n, variant.isa->vector_bytes.divided(4));
+}
+
+Program lower(const Variant& variant, std::optional<int64_t> totals_in_registers) {
   check_part(variant);
   if (variant.window.height != 0) return lower_depthwise(variant);
   if (variant.stage != Stage::none) return lower_attention(variant);
@@ -414,7 +427,7 @@ Program lower(const Variant& variant) {
   if (variant.family.operation == Operation::decode) return lower_decode(variant);
   check_tile(variant);
   check_rows(variant);
-  return KernelWriter(variant).write();
+  return KernelWriter(variant, totals_in_registers).write();
 }
 
 }  // namespace tw

@@ -2,14 +2,19 @@
 // no instruction: it asks the ISA which operations exist.
 #pragma once
 
+#include <optional>
+
 #include "ir/program.h"
 #include "model/variant.h"
 
 namespace tw {
 
 /// Throws std::invalid_argument, saying what would be legal, when tile, knobs or layouts do not go
-/// together.
-Program lower(const Variant& variant);
+/// together. `totals_in_registers`: at most movable_totals(); the others stand in memory, and rows'
+/// values of a block are loaded one by one (default: registers hold all of them).
+Program lower(const Variant& variant, std::optional<int64_t> totals_in_registers = std::nullopt);
+/// Vectors that a tile's blocks add up in, where those need not all stand in registers; else 0.
+int64_t movable_totals(const Variant& variant);
 /// The same of a depthwise convolution, which lower() calls.
 Program lower_depthwise(const Variant& variant);
 /// ... of which this is for several lines of outputs at a time (model/depthwise.h).

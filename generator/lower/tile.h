@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "ir/builder.h"
@@ -54,6 +55,7 @@ struct Tile1 {
   LinesAhead* beside = nullptr;   ///< of the hot loop at hand; null: not beside loads
   std::vector<Value> places =
       {};  ///< number_places() of the columns' bytes; none: those are widened
+  std::optional<int64_t> totals_in_registers = {};  ///< as lower() takes it
 
   [[nodiscard]] Length lanes() const { return b.isa().vector_bytes.divided(4); }
   /// Vectors of f32 outputs in one row of the tile.
@@ -64,6 +66,12 @@ struct Tile1 {
 struct Place {
   Value pointer = no_value;
   Length offset;
+};
+
+/// Where blocks' scaled sums add up: the first ones in registers, the others in memory.
+struct TotalsRoom {
+  Place memory;  ///< no_value: none are there
+  size_t in_registers = 0;
 };
 
 /// What a row's accumulators start from: zero minus a value that was made before the loop over k,
@@ -232,6 +240,9 @@ class Accumulation {
   virtual void step(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs,
                     int64_t g, std::vector<Value>& accumulators) = 0;
 };
+/// Room for a tile's totals as lower() was told, in memory of the Program behind so many bytes that
+/// the caller may have too.
+TotalsRoom make_totals_room(const Tile1& t, int64_t bytes_before = 0);
 /// One whose sums fit in vector registers.
 class Multiplier : public Accumulation {
  public:
@@ -252,8 +263,8 @@ class Multiplier : public Accumulation {
   virtual std::vector<Value> negated_sums(const Tile1& t, const std::vector<Place>& rows);
   /// ... and all blocks' scaled sums, row-major.
   virtual Rows arrange(const Tile1& t, const std::vector<Value>& totals);
-  /// Where those add up if registers hold no more than one block's sums; no_value: in registers.
-  [[nodiscard]] virtual Place totals() const { return {}; }
+  /// Where those add up.
+  [[nodiscard]] virtual TotalsRoom totals() const { return {}; }
 };
 /// Whether the scales of the rows' blocks are f16, once each ...
 bool has_half_scales(const Tile1& t);

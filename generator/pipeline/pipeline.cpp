@@ -22,21 +22,39 @@ bool fits(const Pressure& pressure) {
   return pressure.available == 0 || pressure.most <= pressure.available;
 }
 
-Program lower_or_fail(const Variant& variant) {
-  try {
-    return lower(variant);
-  } catch (const std::invalid_argument& error) {
-    throw SpecError(variant.tile_where, error.what());
+/// With pressure: of `ordered`.
+struct Ordered {
+  Program lowered, ordered;
+  Pressure pressure;
+};
+
+Ordered lower_and_order(const Variant& variant, std::optional<int64_t> totals_in_registers) {
+  Ordered stages{lower(variant, totals_in_registers), {}, {}};
+  stages.ordered = clone(stages.lowered);
+  order(stages.ordered);
+  stages.pressure = vector_pressure(stages.ordered);
+  return stages;
+}
+
+/// With as many of the blocks' totals in registers as these hold; where none of that fits, with
+/// all.
+Ordered lower_and_order(const Variant& variant) {
+  Ordered all = lower_and_order(variant, std::nullopt);
+  int64_t kept = fits(all.pressure) ? -1 : movable_totals(variant);
+  if (kept == 0) kept = -1;  // it has none
+  while (kept >= 0) {
+    Ordered some = lower_and_order(variant, kept);
+    if (fits(some.pressure)) return some;
+    kept -= some.pressure.most - some.pressure.available;
   }
+  return all;
 }
 
 /// Would `variant` with that tile be legal and fit?
 bool would_fit(Variant variant, const Tile& tile) {
   variant.tile = tile;
   try {
-    Program program = lower(variant);
-    order(program);
-    return fits(vector_pressure(program));
+    return fits(lower_and_order(variant).pressure);
   } catch (const std::invalid_argument&) {
     return false;
   }
@@ -112,10 +130,14 @@ Compiled compile(const Variant& variant, const CoreModel& core) {
   }
   Compiled compiled;
   compiled.variant = &variant;
-  compiled.lowered = lower_or_fail(variant);
-  compiled.ordered = clone(compiled.lowered);
-  order(compiled.ordered);
-  compiled.pressure = vector_pressure(compiled.ordered);
+  try {
+    Ordered stages = lower_and_order(variant);
+    compiled.lowered = std::move(stages.lowered);
+    compiled.ordered = std::move(stages.ordered);
+    compiled.pressure = stages.pressure;
+  } catch (const std::invalid_argument& error) {
+    throw SpecError(variant.tile_where, error.what());
+  }
   if (!fits(compiled.pressure)) refuse(variant, compiled.pressure);
   if (!variant.isa->can_print_assembly) return compiled;
 

@@ -235,6 +235,17 @@ class Orderer {
     return s;
   }
 
+  /// The same, but prefetches stay between their neighbors: dealt out over a block they keep memory
+  /// busy; of a burst a core forgets some.
+  static BasicBlock with_prefetches_kept(BasicBlock block, std::span<const Op* const> ops) {
+    for (size_t i = 1; i < ops.size(); ++i) {
+      if (!prefetches(ops[i - 1]->code) && !prefetches(ops[i]->code)) continue;
+      block.graph.before[i].push_back(static_cast<int>(i) - 1);
+      block.graph.after[i - 1].push_back(static_cast<int>(i));
+    }
+    return block;
+  }
+
   /// The block's end may be that of a region whose yields are read right there.
   bool lives_after(Value v, int after) const {
     return covers(live_.of[static_cast<size_t>(v)], after);
@@ -248,12 +259,15 @@ class Orderer {
     for (size_t i = 0; i < best.size(); ++i) best[i] = static_cast<int>(i);
     Cost best_cost = cost(s, best, available_);
     if (best_cost.excess == 0) return;
-    for (std::vector<int> other : {forward(s), backward(s)}) {
-      const Cost its = cost(s, other, available_);
-      if (its < best_cost) {
-        best_cost = its;
-        best = std::move(other);
+    for (const BasicBlock& graph : {with_prefetches_kept(s, ops), s}) {
+      for (std::vector<int> other : {forward(graph), backward(graph)}) {
+        const Cost its = cost(s, other, available_);
+        if (its < best_cost) {
+          best_cost = its;
+          best = std::move(other);
+        }
       }
+      if (best_cost.excess == 0) break;
     }
     if (best_cost.excess != 0) {
       std::vector<int> other = by_ends(s);

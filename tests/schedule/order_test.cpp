@@ -136,6 +136,45 @@ TEST(Order, EndsOneAfterTheOther) {
   EXPECT_EQ(result_of(program, {2, 0, 0}), expected);
 }
 
+/// Of each operation in turn: 1, it is a prefetch; 0, another.
+std::vector<int> prefetches_in(const Program& program) {
+  std::vector<int> found;
+  for_each_op(program.body, [&](const Op& op) { found.push_back(prefetches(op.code) ? 1 : 0); });
+  return found;
+}
+
+// Loads come to their uses, which frees registers; prefetches among them, which would come first if
+// only registers counted, are dealt out still.
+TEST(Order, PrefetchesStayDealtOut) {
+  Builder b("prefetches", fake_isa());
+  const Value source = b.arg(ArgField::lhs);
+  std::vector<Value> loaded;
+  for (int i = 0; i < 12; ++i) {
+    loaded.push_back(b.op(OpCode::load, {source}, {.offset = 16 * i}, "x", Role::operand));
+  }
+  Value sum = b.op(OpCode::zero, {}, {}, "sum", Role::accumulator);
+  for (int i = 0; i < 12; ++i) {
+    if (i % 4 == 2) b.op(OpCode::prefetch, {source}, {.offset = 1024 + 64 * i});
+    sum = b.op(OpCode::add, {sum, loaded[static_cast<size_t>(i)]}, {.bits = 32}, "sum",
+               Role::accumulator);
+  }
+  b.op(OpCode::store, {b.arg(ArgField::dst), sum});
+  Program program = b.finish();
+  order(program);
+  EXPECT_LE(vector_pressure(program).most, 8);
+  const std::vector<int> found = prefetches_in(program);
+  size_t last = 0, count = 0;
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (found[i] == 0) continue;
+    if (count > 0) {
+      EXPECT_GE(i - last, 5U);
+    }
+    ++count;
+    last = i;
+  }
+  EXPECT_EQ(count, 3U);
+}
+
 TEST(Order, IsNeverWorse) {
   for (uint32_t seed = 1; seed <= 200; ++seed) {
     Program program = random_program(fake_isa(), seed);
