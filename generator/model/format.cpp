@@ -22,6 +22,8 @@ std::string_view name(ElementType type) {
       return "i32";
     case ElementType::e8m0:
       return "e8m0";
+    case ElementType::e5m3:
+      return "e5m3";
     case ElementType::f16:
       return "f16";
     case ElementType::bf16:
@@ -42,6 +44,7 @@ int bits(ElementType type) {
       return 4;
     case ElementType::i8:
     case ElementType::e8m0:
+    case ElementType::e5m3:
       return 8;
     case ElementType::i16:
     case ElementType::f16:
@@ -101,6 +104,10 @@ const std::vector<Format>& formats() {
       {"bf16", ElementType::bf16, Granularity::none, false, false, 0},
   };
   return table;
+}
+
+bool has_steps(const Format& format) {
+  return format.super_block != 0 && !format.float_scales;
 }
 
 bool takes_table(const Format& format) {

@@ -11,7 +11,8 @@ namespace tw::test {
 
 struct CodeValues {
   int8_t values[16];
-  float unit;  ///< that values are numbers of
+  float unit;               ///< that values are numbers of
+  const char* scales = "";  ///< all that files have of their scales; empty: what layouts keep
 
   /// A code that stands for it; of two the one that `which` says, an even or an odd number.
   [[nodiscard]] int code_of(int value, size_t which = 0) const {

@@ -32,11 +32,13 @@ struct GgmlType {
   BitsAt (*top)(size_t i);  ///< null: there are none
   NumberPlaces scales = {}, minimums_at = {};
   const char* table = "";          ///< of what codes stand for (code_tables.h)
-  const char* scale_type = "f16";  ///< of d
+  const char* scale_type = "f16";  ///< of d, which each span has one of, unless there are steps
   /// Values are d * (stored - 1). Kernels have codes from -2 on: they take 1 - stored, and -d.
   bool negated = false;
 
   [[nodiscard]] bool steps() const { return scales.low != nullptr; }
+  /// Of a block, one after the other.
+  [[nodiscard]] size_t floats() const { return steps() ? 1 : values / span; }
   [[nodiscard]] int bits() const { return low_bits + top_bits; }
   /// What code 0 of a kernel is stored as: of codes above minimums the middle of the lower bits.
   [[nodiscard]] int middle() const {
@@ -221,7 +223,7 @@ class GgmlBlock {
   [[nodiscard]] size_t d_bytes() const { return type_.scale_type[0] == 'e' ? 1 : 2; }
   /// The bits of a kernel's scale for those of d, and the other way round.
   [[nodiscard]] uint32_t kept_scale(uint32_t d) const { return type_.negated ? d ^ 0x8000 : d; }
-  [[nodiscard]] uint8_t* d_at() const { return at_ + type_.d_at; }
+  [[nodiscard]] uint8_t* d_at(size_t part = 0) const { return at_ + type_.d_at + part * d_bytes(); }
   [[nodiscard]] uint8_t* m_at() const { return at_ + type_.m_at; }
 
  private:

@@ -47,12 +47,13 @@ typedef enum tw_type {
   TW_S32,
   TW_S8,
   TW_U8,
-  TW_S4,       /* of weights only: two to a byte */
-  TW_S2,       /* likewise four */
-  TW_S1,       /* likewise eight */
-  TW_E8M0,     /* of scales: 2^(byte - 127) */
-  TW_TYPE_Q8_0 /* of an attention's K and V: blocks of 32 values, each a scale of f16 and 32 int8_t,
-                  as TW_Q8_0 has them */
+  TW_S4,        /* of weights only: two to a byte */
+  TW_S2,        /* likewise four */
+  TW_S1,        /* likewise eight */
+  TW_E8M0,      /* of scales: 2^(byte - 127) */
+  TW_TYPE_Q8_0, /* of an attention's K and V: blocks of 32 values, each a scale of f16 and 32
+                   int8_t, as TW_Q8_0 has them */
+  TW_E5M3       /* of scales in sources: bits 7 to 14 of an f16, which is what layouts keep */
 } tw_type;
 
 /* Types of the scales that blocks of weights have. */
@@ -149,7 +150,7 @@ typedef enum tw_rhs_order {
 typedef struct tw_source {
   const char* name;   /* as packers' rows have it */
   tw_rhs_order order; /* likewise */
-  size_t block;       /* values of k that stand together with a scale; 0: scales are elsewhere */
+  size_t block;       /* values of k that stand together with scales; 0: those are elsewhere */
   size_t block_bytes; /* from one such block to the next one */
   tw_axes axes;
 } tw_source;
