@@ -4,10 +4,13 @@
 // packs the lhs from bf16: avx_vnni
 // into lhs i8 m4 kr4 k%16 b16 [data/b|sums:i32*-2/b|scales:f32/b] (f7cac9bf0a411109)
 //          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
+// into lhs i8 m4 kr4 k%16 b16 [data/b|sums:i32*-16/b|scales:f32/b] (f5126a8be2c7cd1c)
+//          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
 // into lhs i8 m4 kr4 k%16 b16 [data/b|sums:i32*-32/b|scales:f32/b] (8e922a8be16f752a)
 //          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (6cf66f95d6989ac5)
+// from   specs/matmul_clamp_f32_qsi8d32p_qnv4k16p.yaml (10c412772605f5d9)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (c3882b1897d0aadf)
 // again  tilewright generate
 

@@ -4,8 +4,11 @@
 // packs the lhs from f16: sme2
 // into lhs i8 m1 kr4 k%16 b16 [data/b|sums:i32*-1/b|scales:f32/b] (89e8ebb0826288b1)
 //          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
+// into lhs i8 m1 kr4 k%16 b16 [data/b|scales:f32/b] (b43a4b63d8513598)
+//          | 8 x k bits of codes | 1 f32 x scales a block |
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (6cf66f95d6989ac5)
+// from   specs/matmul_clamp_f32_qsi8d32p_qnv4k16p.yaml (10c412772605f5d9)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (2e08c79efc580894)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (c3882b1897d0aadf)
 // again  tilewright generate

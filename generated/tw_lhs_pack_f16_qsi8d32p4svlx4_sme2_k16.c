@@ -4,8 +4,11 @@
 // packs the lhs from f16: sme2
 // into lhs i8 m4svl kr4 k%16 b16 [data/b|sums:i32*-1/b|scales:f32/b] (a16bdf9fff881b7d)
 //          | 32svl x k bits of codes | 4svl i32 x sums a block | 4svl f32 x scales a block |
+// into lhs i8 m4svl kr4 k%16 b16 [data/b|scales:f32/b] (5193300622f515ac)
+//          | 32svl x k bits of codes | 4svl f32 x scales a block |
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (6cf66f95d6989ac5)
+// from   specs/matmul_clamp_f32_qsi8d32p_qnv4k16p.yaml (10c412772605f5d9)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (2e08c79efc580894)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (c3882b1897d0aadf)
 // again  tilewright generate

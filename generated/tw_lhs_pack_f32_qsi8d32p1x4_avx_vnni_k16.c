@@ -4,12 +4,15 @@
 // packs the lhs from f32: avx_vnni
 // into lhs i8 m1 kr4 k%16 b16 [data/b|sums:i32*-2/b|scales:f32/b] (b4fa48c670a9f4e0)
 //          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
+// into lhs i8 m1 kr4 k%16 b16 [data/b|sums:i32*-16/b|scales:f32/b] (121bf51d9d036ee7)
+//          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 // into lhs i8 m1 kr4 k%16 b16 [data/b|sums:i32*-4/b|scales:f32/b] (a53b1f6ae498457e)
 //          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 // into lhs i8 m1 kr4 k%16 b16 [data/b|sums:i32*-32/b|scales:f32/b] (90941a0458714f11)
 //          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (6cf66f95d6989ac5)
+// from   specs/matmul_clamp_f32_qsi8d32p_qnv4k16p.yaml (10c412772605f5d9)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (2e08c79efc580894)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (c3882b1897d0aadf)
 // again  tilewright generate

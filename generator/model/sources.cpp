@@ -165,6 +165,11 @@ const std::vector<Source>& sources() {
     list.push_back({"iq4_nl", rows(Dim::n, blocks(32, {f16_scale, nibbles})), false, iq4});
     const FieldAxes e8m0_scale{FieldKind::scales, ElementType::e8m0, 0, {}, 0, {}};
     list.push_back({"mxfp4", rows(Dim::n, blocks(32, {e8m0_scale, nibbles})), false, e2m1});
+    const FieldAxes near_nibbles =
+        codes(ElementType::i4, {{Dim::k, 4, 16}, {Dim::k, 8}, {Dim::k, 2, 8}}, 8);
+    const CodeTable* nv4 = find_format("qnv4k16")->table;
+    const FieldAxes e5m3_scales = sequence(FieldKind::scales, ElementType::e5m3, {{Dim::k, 4, 16}});
+    list.push_back({"nvfp4", rows(Dim::n, blocks(64, {e5m3_scales, near_nibbles})), false, nv4});
     // Six bits for each of eight blocks, less 32: two here, four there.
     const FieldAxes scale_tops =
         sequence(FieldKind::scale_tops, ElementType::i2, {{Dim::k, 8, 32}});

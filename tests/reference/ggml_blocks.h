@@ -76,6 +76,10 @@ BitsAt quarter(size_t i) {
 inline BitsAt next_quarter(size_t i) {
   return {2 + i / 4, i % 4 * 2};
 }
+/// Of 64 nibbles behind 4 bytes: values 8 apart do.
+inline BitsAt nvfp4_nibble(size_t i) {
+  return {4 + i / 16 * 8 + i % 8, i / 8 % 2 * 4};
+}
 inline BitsAt whole_byte(size_t i) {
   return {2 + i, 0};
 }
@@ -188,6 +192,7 @@ inline const GgmlType* find_ggml(const char* name) {
        {},
        "iq4"},
       {"mxfp4", 32, 17, 32, 4, 0, false, 0, 0, near_nibble<1>, nullptr, {}, {}, "e2m1", "e8m0"},
+      {"nvfp4", 64, 36, 16, 4, 0, false, 0, 0, nvfp4_nibble, nullptr, {}, {}, "nv4", "e5m3"},
       {"tq2_0", 256, 66, 256, 2, 0, false, 64, 0, quarter<0>, nullptr, {}, {}, "", "f16", true},
       {"q2_0", 64, 18, 64, 2, 0, false, 0, 0, next_quarter, nullptr, {}, {}, "", "f16", true},
   };

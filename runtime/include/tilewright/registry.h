@@ -143,7 +143,10 @@ typedef enum tw_rhs_order {
   TW_Q3_K,   /* as TW_Q6_K, 110 bytes */
   TW_TQ2_0, /* n rows of ggml's blocks of 256 values, 64 bytes of codes of 2 bits and then d of f16:
                values are d * (code - 1); layouts keep 1 - code and -d */
-  TW_Q2_0   /* likewise of 64 values, d before 16 bytes */
+  TW_Q2_0,  /* likewise of 64 values, d before 16 bytes */
+  TW_NVFP4  /* n rows of ggml's blocks of 64 values, 36 bytes: four scales of E4M3, of 16 values
+               each, and for each of them 8 bytes, whose low nibbles are values 0 to 7 and whose
+               high ones are values 8 to 15, codes 0 to 15 of "nv4" */
 } tw_rhs_order;
 
 /* What packers of weights read. Those of one name differ in what their values are. */
