@@ -8,6 +8,8 @@
 //          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 // into lhs i8 m1 kr4 k%16 b16 [data/b|sums:i32*-2/b|scales:f32/b] (b4fa48c670a9f4e0)
 //          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
+// into lhs i8 m1 kr4 k%16 b16 [data/b|sums:i32*-16/b|scales:f32/b] (121bf51d9d036ee7)
+//          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 // into lhs i8 m1 kr4 k%16 b16 [data/b|sums:i32*-4/b|scales:f32/b] (a53b1f6ae498457e)
 //          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 // into lhs i8 m1 kr4 k%16 b16 [data/b|sums:i32*-32/b|scales:f32/b] (90941a0458714f11)
@@ -16,6 +18,7 @@
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (679c127241987a97)
 // from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (18e368b35464eec0)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (8b8e2711b19234f5)
+// from   specs/matmul_clamp_f32_qsi8d32p_qnv4k16p.yaml (fa34a7bba3f9e28c)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (864b0ded6302958d)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (9afdf70c364ef666)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (af530ace53606003)

@@ -4,8 +4,11 @@
 // packs the lhs from f16: sme2
 // into lhs i8 m4svl kr4 k%16 b16 [data/b|sums:i32*-1/b|scales:f32/b] (a16bdf9fff881b7d)
 //          | 32svl x k bits of codes | 4svl i32 x sums a block | 4svl f32 x scales a block |
+// into lhs i8 m4svl kr4 k%16 b16 [data/b|scales:f32/b] (5193300622f515ac)
+//          | 32svl x k bits of codes | 4svl f32 x scales a block |
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (8b8e2711b19234f5)
+// from   specs/matmul_clamp_f32_qsi8d32p_qnv4k16p.yaml (fa34a7bba3f9e28c)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (864b0ded6302958d)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (af530ace53606003)
 // again  tilewright generate

@@ -8,12 +8,15 @@
 //          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
 // into lhs i8 m4 kr4 k%16 b16 [data/b|sums:i32*-2/b|scales:f32/b] (f7cac9bf0a411109)
 //          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
+// into lhs i8 m4 kr4 k%16 b16 [data/b|sums:i32*-16/b|scales:f32/b] (f5126a8be2c7cd1c)
+//          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
 // into lhs i8 m4 kr4 k%16 b16 [data/b|sums:i32*-32/b|scales:f32/b] (8e922a8be16f752a)
 //          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (679c127241987a97)
 // from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (18e368b35464eec0)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (8b8e2711b19234f5)
+// from   specs/matmul_clamp_f32_qsi8d32p_qnv4k16p.yaml (fa34a7bba3f9e28c)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (9afdf70c364ef666)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (af530ace53606003)
 // again  tilewright generate

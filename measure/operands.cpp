@@ -113,7 +113,7 @@ void put(uint8_t* row, const tw_field& field, size_t k, uint32_t value) {
     const int64_t steps = static_cast<int64_t>(k) / axis.step.fixed;
     at += (axis.extent.fixed == 0 ? steps : steps % axis.extent.fixed) * axis.stride.fixed;
   }
-  constexpr size_t widths[] = {0, 32, 16, 16, 32, 8, 8, 4, 2, 1, 8};  // of a tw_type
+  constexpr size_t widths[] = {0, 32, 16, 16, 32, 8, 8, 4, 2, 1, 8, 0, 8};  // of a tw_type
   for (size_t bit = 0; bit < widths[field.type]; ++bit, ++at) {
     row[at / 8] = static_cast<uint8_t>(row[at / 8] | (value >> bit & 1U) << at % 8);
   }
@@ -132,9 +132,12 @@ void put_number(uint8_t* row, const tw_axes& axes, size_t k, int number) {
   put(row, axes.scale_tops, k, stored >> (axes.scales.type == TW_S4 ? 4 : 8));
 }
 
+constexpr size_t shortest_block = 16;
+
 void put_block(uint8_t* row, const tw_axes& axes, size_t k, uint16_t scale, uint32_t code_bits) {
   const bool steps = axes.scale_steps.type != TW_TYPE_NONE;
-  put(row, steps ? axes.scale_steps : axes.scales, k, scale);
+  const int left_out = axes.scales.type == TW_E5M3 ? 7 : 0;
+  put(row, steps ? axes.scale_steps : axes.scales, k, scale >> left_out);
   if (axes.minimums.type == TW_TYPE_NONE) return;
   const uint32_t least = times(scale, code_bits - 1);
   put(row, steps ? axes.minimum_steps : axes.minimums, k, steps ? least : least + 0x8000U);
@@ -174,7 +177,7 @@ std::vector<uint8_t> source_rows(const Weights& weights, const tw_layout& rhs) {
         put_number(row, axes, k, 1);
         if (axes.minimums.type != TW_TYPE_NONE) put(row, axes.minimums, k, 1);
       }
-      if (k % source.block == 0) {
+      if (k % shortest_block == 0) {  // all scales that stand together are one
         put_block(row, axes, k, weights.half_scales[column * weights.blocks() + k / source.block],
                   bits);
       }

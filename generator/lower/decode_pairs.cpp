@@ -24,8 +24,8 @@ class CodePairs {
       : t_(t),
         decoder_(t.v),
         beyond_(beyond_codes(t, t.rhs, FieldKind::scales)),
-        steps_beyond_(t.v.rhs.super_block != 0 ? beyond_codes(t, t.rhs, FieldKind::scale_steps)
-                                               : no_value),
+        steps_beyond_(has_steps(t.v.rhs) ? beyond_codes(t, t.rhs, FieldKind::scale_steps)
+                                         : no_value),
         lowest_(has(FieldKind::minimums)
                     ? 0
                     : start_factor(contract_of(t.v), *t.v.family.rhs, t.v.rhs.order.kr)) {
@@ -202,7 +202,7 @@ void decode_codes(const Tile1& t, Value to) {
                   });
   };
   const KState state{{}, block_cursors(t, t.rhs), writer.panels(to)};
-  if (t.v.rhs.super_block == 0) {
+  if (!has_steps(t.v.rhs)) {
     blocks(count_blocks(t), state);
     return;
   }

@@ -341,8 +341,8 @@ class BlockAdder {
         multiplier_(multiplier),
         beyond_(beyond_codes(t, t.rhs, FieldKind::scales)),
         rows_beyond_(t.lhs.sub == no_value ? no_value : beyond_codes(t, t.lhs, FieldKind::scales)),
-        steps_beyond_(t.v.rhs.super_block != 0 ? beyond_codes(t, t.rhs, FieldKind::scale_steps)
-                                               : no_value) {}
+        steps_beyond_(has_steps(t.v.rhs) ? beyond_codes(t, t.rhs, FieldKind::scale_steps)
+                                         : no_value) {}
 
   /// All of k.
   std::vector<Value> add() {
@@ -356,7 +356,7 @@ class BlockAdder {
 
  private:
   std::vector<Value> blocks(const KState& state) {
-    if (t_.v.rhs.super_block != 0) return super_blocks(state).carried;
+    if (has_steps(t_.v.rhs)) return super_blocks(state).carried;
     if (!has_long_blocks(t_.v.rhs))
       return short_blocks(count_blocks(t_), state, [] { return BlockSteps{}; }).carried;
     return block_loop(t_, t_.blocks, state, [&](KState& block) { return long_block(block); })
@@ -420,7 +420,7 @@ class BlockAdder {
   }
 
   static Tile1 with_places(Tile1 t) {
-    if (t.v.rhs.super_block != 0) t.places = number_places(t);
+    if (has_steps(t.v.rhs)) t.places = number_places(t);
     return t;
   }
 

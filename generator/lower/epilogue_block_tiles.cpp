@@ -33,8 +33,8 @@ class BlockTiles {
         b_(t.b),
         how_(make_outer(t.v)),
         beyond_(beyond_codes(t, t.rhs, FieldKind::scales)),
-        steps_beyond_(t.v.rhs.super_block != 0 ? beyond_codes(t, t.rhs, FieldKind::scale_steps)
-                                               : no_value),
+        steps_beyond_(has_steps(t.v.rhs) ? beyond_codes(t, t.rhs, FieldKind::scale_steps)
+                                         : no_value),
         scaled_rows_(field_of(*t.lhs.layout, FieldKind::scales).per_block),
         has_offsets_(field_index(*t.rhs.layout, FieldKind::offsets) >= 0),
         has_minimums_(field_index(*t.rhs.layout, FieldKind::minimums) >= 0),
@@ -58,7 +58,7 @@ class BlockTiles {
     }
     KState state{block_cursors(t_, t_.lhs), block_cursors(t_, t_.rhs), {}};
     for (int64_t j = 0; j < t_.vectors(); ++j) state.carried.push_back(zero("f", j));
-    const Value blocks = t_.v.rhs.super_block != 0 ? count_super_blocks(t_) : count_blocks(t_);
+    const Value blocks = has_steps(t_.v.rhs) ? count_super_blocks(t_) : count_blocks(t_);
     const Value rows = b_.op(OpCode::length, {}, {.offset = b_.isa().tile_rows()});
     if (!by_fours) {
       existing_ = b_.op(OpCode::imin, {t_.m_left, rows}, {}, "rows");
@@ -79,7 +79,7 @@ class BlockTiles {
 
   KState add_blocks(Value count, const KState& state, const std::function<void(KState&)>& add_one) {
     const Layout& layout = t_.v.rhs;
-    if (layout.super_block != 0) {
+    if (has_steps(layout)) {
       const Value blocks = b_.constant(layout.super_block / layout.block);
       return block_loop(t_, count, state, [&](KState& block) {
         for (Value& cursor : block.rhs) cursor = b_.add(cursor, steps_bytes(layout));

@@ -247,7 +247,7 @@ class KernelWriter {
     if (v_.knobs.prefetch != Prefetch::far || !whole.is_fixed()) return;
     ahead_.step = part_of(whole.fixed);
     if (has_long_blocks(v_.rhs)) ahead_.beside = part_of(block_field_bytes(v_.rhs).fixed);
-    if (v_.rhs.super_block != 0) ahead_.beside = part_of(steps_bytes(v_.rhs).fixed);
+    if (has_steps(v_.rhs)) ahead_.beside = part_of(steps_bytes(v_.rhs).fixed);
   }
 
   Value part_of(int64_t bytes) {

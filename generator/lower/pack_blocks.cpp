@@ -347,7 +347,7 @@ class BlockPanelPacker {
       run.scales = scales_;
       run.numbers = joins() ? now[1] : run.source;
       run.numbers_stride = joins() ? stride_ : run.stride;
-      if (is_super) put_numbers(run, way.rows);
+      if (is_super) put_all_numbers(run, way.rows);
       pack_run(b_, run, streams(), no_value,
                [&](const PackRun& it, bool stream) { blocks_.pack(it, stream); });
       const int64_t bytes = run_pieces() * source_.bytes;
@@ -358,6 +358,19 @@ class BlockPanelPacker {
       const int64_t scale_bytes = source_.has_scales ? bytes : run_pieces() * scale_bits_ / 8;
       if (gathers) next.push_back(b_.add(now[4], scale_bytes, "scales_from"));
       return next;
+    });
+  }
+
+  /// Of all super-blocks of a run.
+  void put_all_numbers(const PackRun& run, Value rows) const {
+    if (run_pieces() == 1) return put_numbers(run, rows);
+    b_.loop("numbers", run.steps, {run.numbers, run.packed}, [&](const std::vector<Value>& at) {
+      PackRun one = run;
+      one.numbers = at[0];
+      one.packed = at[1];
+      put_numbers(one, rows);
+      return std::vector<Value>{b_.add(at[0], source_.bytes, "from"),
+                                b_.add(at[1], packed_piece_bytes(layout_), "to")};
     });
   }
 

@@ -221,7 +221,7 @@ class PlainPacker {
 
   /// Where a super-block begins in the source.
   [[nodiscard]] Value super_block_of(const Row& row, Value first_k) const {
-    Path start = path_of(source_.axes, FieldKind::scale_steps);
+    Path start = path_of(source_.axes, FieldKind::data);
     start.base = 0;
     return moved(given_, b_.arg(ArgField::pack_source), start, row.column, first_k, "numbers_from")
         .bytes;

@@ -38,6 +38,12 @@ Value load_bits(Builder& b, const Source& source, Value from, FieldKind kind, in
   return b.op(OpCode::iand_imm, {bytes}, {.imm = count == 1 ? mask : mask * 0x01010101});
 }
 
+/// An f16 of the lowest byte's bits, e5m3.
+Value half_of_byte(Builder& b, Value number) {
+  const Value byte = b.op(OpCode::iand_imm, {number}, {.imm = 0xff});
+  return b.op(OpCode::ishl, {byte}, {.imm = 7}, "half");
+}
+
 /// Their numbers, whose upper bits may stand elsewhere.
 Value load_numbers(Builder& b, const Source& source, Value from, FieldKind kind, FieldKind tops,
                    int64_t k, int64_t count) {
@@ -57,7 +63,7 @@ void put_super_block_numbers(Builder& b, const Layout& layout, const Source& sou
     const auto index = static_cast<size_t>(field_index(layout, kind));
     Length offset = field_offset(layout, index, 0);
     if (!is_step(kind)) offset = offset + block_bytes(layout) * (k / layout.block);
-    const int width = is_step(kind) ? 16 : 8;
+    const int width = bits(layout.fields[index].type);
     if (offset.is_fixed()) {
       b.op(OpCode::store_scalar, {row_at, number}, {.bits = width, .offset = offset});
     } else {
@@ -72,7 +78,8 @@ void put_super_block_numbers(Builder& b, const Layout& layout, const Source& sou
     const Value step = b.op(OpCode::load_scalar, {from}, {.bits = 16, .offset = offset}, "step");
     put(at_steps, kind, 0, step);
   }
-  const Value at_numbers = plus(b, {to, row}, "numbers");
+  const bool are_bytes = bits(field_of(layout, FieldKind::scales).type) == 8;
+  const Value at_numbers = plus(b, {to, are_bytes ? row : times(b, row, 2)}, "numbers");
   for (int64_t first = 0; first < layout.super_block; first += at_once * layout.block) {
     for (const auto& [kind, tops] : {std::pair{FieldKind::scales, FieldKind::scale_tops},
                                      {FieldKind::minimums, FieldKind::minimum_tops}}) {
@@ -88,6 +95,7 @@ void put_super_block_numbers(Builder& b, const Layout& layout, const Source& sou
         Value number = numbers;
         if (i % count != 0) number = b.op(OpCode::ishr, {numbers}, {.imm = 8 * (i % count)});
         if (offset != 0) number = b.add(number, -offset);
+        if (!are_bytes) number = half_of_byte(b, number);
         put(at_numbers, kind, k, number);
       }
     }

@@ -138,8 +138,7 @@ Layout lhs_layout(const Format& format, const Format& rhs, const Isa& isa,
 
 /// Scales and minimums of blocks become bytes, before whose super-block stand their steps, as the
 /// scales were.
-void add_steps(Layout& layout, int super_block) {
-  layout.super_block = super_block;
+void add_steps(Layout& layout) {
   const ElementType type = field_of(layout, FieldKind::scales).type;
   for (Field& field : layout.fields) {
     const bool is_number = field.kind == FieldKind::scales || field.kind == FieldKind::minimums;
@@ -183,7 +182,8 @@ Layout rhs_layout(const Format& lhs, const Format& format, const OperandContract
     if (keeps_block_sums(format))
       layout.fields.push_back({FieldKind::sums, ElementType::f32, 1, 1, false});
     layout.fields.push_back(bias);
-    if (format.super_block != 0) add_steps(layout, format.super_block);
+    layout.super_block = format.super_block;
+    if (has_steps(format)) add_steps(layout);
   } else if (is_static(lhs)) {
     layout.fields = {data,
                      {FieldKind::bias, ElementType::i32, 1, 1, false},
@@ -343,7 +343,7 @@ void check_block(const Format& rhs, int64_t block, ElementType scales) {
 static void check_bytes_of_scales(const Format& rhs, const Isa& isa) {
   const bool widens = isa.has(OpCode::widen_8_32) && isa.has(OpCode::cvt_i32_f32) &&
                       isa.has(OpCode::load, 0, isa.vector_bytes.divided(4));
-  const bool are_bytes = rhs.super_block != 0 || bits(rhs.scale_type) == 8;
+  const bool are_bytes = has_steps(rhs) || bits(rhs.scale_type) == 8;
   if (!are_bytes || widens) return;
   throw NoInstruction(fmt::format(
       "format {} is not possible on {}: it has no instruction that makes 32 bits of bytes",

@@ -22,6 +22,8 @@ std::string_view name(ElementType type) {
       return "i32";
     case ElementType::e8m0:
       return "e8m0";
+    case ElementType::e5m3:
+      return "e5m3";
     case ElementType::f16:
       return "f16";
     case ElementType::bf16:
@@ -42,6 +44,7 @@ int bits(ElementType type) {
       return 4;
     case ElementType::i8:
     case ElementType::e8m0:
+    case ElementType::e5m3:
       return 8;
     case ElementType::i16:
     case ElementType::f16:
@@ -58,8 +61,10 @@ int bits(ElementType type) {
 static const CodeTable iq4{
     "iq4", {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113}, 1};
 /// E2M1 of the OCP microscaling formats: 0, 0.5, 1, 1.5, 2, 3, 4, 6 and the same negated.
-static const CodeTable e2m1{
+static constexpr CodeTable e2m1{
     "e2m1", {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12}, 0.5F};
+/// The same of NVFP4, whose scales of E4M3 are as bits of f16, e5m3, 2^-8 of what they are.
+static constexpr CodeTable nv4{"nv4", e2m1.values, 256 * e2m1.unit};
 
 /// Of 2 bits: the caller's.
 static const CodeTable given{"given", {-2, -1, 0, 1}, 1, true};
@@ -96,11 +101,17 @@ const std::vector<Format>& formats() {
       {"qnl4k32", ElementType::i4, Granularity::block, false, false, 32, false, 256, 0, &iq4},
       {"qmx4c32", ElementType::i4, Granularity::block, false, false, 32, false, 0, 0, &e2m1,
        ElementType::e8m0},
+      {"qnv4k16", ElementType::i4, Granularity::block, false, false, 16, false, 64, 0, &nv4,
+       ElementType::f16, "", true},
       {"f32", ElementType::f32, Granularity::none, false, false, 0},
       {"f16", ElementType::f16, Granularity::none, false, false, 0},
       {"bf16", ElementType::bf16, Granularity::none, false, false, 0},
   };
   return table;
+}
+
+bool has_steps(const Format& format) {
+  return format.super_block != 0 && !format.float_scales;
 }
 
 bool takes_table(const Format& format) {

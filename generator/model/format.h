@@ -11,7 +11,8 @@
 namespace tw {
 
 /// e8m0: 2^(byte - 127), as the OCP microscaling formats have scales.
-enum class ElementType { i1, i2, i4, i8, i16, i32, e8m0, f16, bf16, f32 };
+/// e5m3: bits 7 to 14 of an f16, of no sign; sources have scales so, layouts that f16.
+enum class ElementType { i1, i2, i4, i8, i16, i32, e8m0, e5m3, f16, bf16, f32 };
 std::string_view name(ElementType type);
 int bits(ElementType type);
 
@@ -37,8 +38,8 @@ struct Format {
   int block;                  ///< default block length (values along k), 0: no blocks
   /// A block has its lowest code's value beside its scale: minimum + scale * (code - lowest code).
   bool has_minimums = false;
-  /// Values of k whose blocks share the steps that their scales and minimums are whole numbers of;
-  /// 0: those are floats.
+  /// Values of k whose blocks share the steps that their scales and minimums are whole numbers of,
+  /// or, without steps, just stand together in files; 0: each block is on its own.
   int super_block = 0;
   /// Bits of a code above those of the element, in a plane of their own.
   int top_bits = 0;
@@ -46,7 +47,11 @@ struct Format {
   ElementType scale_type = ElementType::f16;  ///< of blocks, unless a spec says another
   /// The format whose codes these are as whole bytes, kernels of whose families may take them so.
   std::string_view bytes_of = {};
+  bool float_scales = false;  ///< of super-blocks: those have no steps
 };
+
+/// Whether scales are numbers of steps that super-blocks have.
+bool has_steps(const Format& format);
 
 /// Whether kernels for such weights are told what codes stand for.
 bool takes_table(const Format& format);

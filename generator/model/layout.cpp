@@ -207,8 +207,12 @@ int whole_block(const Layout& layout) {
   return layout.super_block != 0 ? layout.super_block : layout.block;
 }
 
+bool has_steps(const Layout& layout) {
+  return field_index(layout, FieldKind::scale_steps) >= 0;
+}
+
 FieldKind float_scale(const Layout& layout) {
-  return layout.super_block != 0 ? FieldKind::scale_steps : FieldKind::scales;
+  return has_steps(layout) ? FieldKind::scale_steps : FieldKind::scales;
 }
 
 bool is_step(FieldKind kind) {

@@ -98,7 +98,8 @@ struct Layout {
   Edge edge = Edge::zeros;
   Rounding rounding = Rounding::even;
   int block = 0;        ///< values of k that share block fields; 0: no blocks
-  int super_block = 0;  ///< values of k whose blocks share steps, which stand before them; 0: none
+  int super_block = 0;  ///< values of k whose blocks stand together, behind steps, if there are
+                        ///< any; 0: each block is on its own
   /// In memory order. Fields with per_block (data always moves with them when block != 0) are
   /// repeated for every block; the others stand once, before or after the blocks. Those that stand
   /// apart are the last ones.
@@ -159,6 +160,8 @@ Length super_block_bytes(const Layout& layout);
 Length steps_bytes(const Layout& layout);
 /// Values of k that stand together: a super-block, or a block; 0: neither.
 int whole_block(const Layout& layout);
+/// Whether scales are numbers of steps, not floats.
+bool has_steps(const Layout& layout);
 /// Whether a field stands once in a super-block.
 bool is_step(FieldKind kind);
 /// The floats that blocks' scales are, or in super-blocks numbers of.

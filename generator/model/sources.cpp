@@ -56,8 +56,8 @@ bool has_codes(const Source& source, const Kept& kept, bool any_length = false) 
 }
 
 Kept kept_by(const Format& format) {
-  return {format.element,      format.top_bits,         std::max(format.super_block, format.block),
-          format.has_minimums, format.super_block != 0, format.table};
+  return {format.element,      format.top_bits,   std::max(format.super_block, format.block),
+          format.has_minimums, has_steps(format), format.table};
 }
 
 /// Rows of `inner`, one for each step of the dimension.
@@ -165,6 +165,11 @@ const std::vector<Source>& sources() {
     list.push_back({"iq4_nl", rows(Dim::n, blocks(32, {f16_scale, nibbles})), false, iq4});
     const FieldAxes e8m0_scale{FieldKind::scales, ElementType::e8m0, 0, {}, 0, {}};
     list.push_back({"mxfp4", rows(Dim::n, blocks(32, {e8m0_scale, nibbles})), false, e2m1});
+    const FieldAxes near_nibbles =
+        codes(ElementType::i4, {{Dim::k, 4, 16}, {Dim::k, 8}, {Dim::k, 2, 8}}, 8);
+    const CodeTable* nv4 = find_format("qnv4k16")->table;
+    const FieldAxes e5m3_scales = sequence(FieldKind::scales, ElementType::e5m3, {{Dim::k, 4, 16}});
+    list.push_back({"nvfp4", rows(Dim::n, blocks(64, {e5m3_scales, near_nibbles})), false, nv4});
     // Six bits for each of eight blocks, less 32: two here, four there.
     const FieldAxes scale_tops =
         sequence(FieldKind::scale_tops, ElementType::i2, {{Dim::k, 8, 32}});
@@ -236,12 +241,11 @@ const Source* find_source(std::string_view name, const Layout& layout) {
   for (const Source& source : sources()) {
     if (source.name != name || (source.zero_codes && offsets)) continue;
     const bool minimums = field_index(layout, FieldKind::minimums) >= 0;
-    const Kept kept{layout.element, top_bits(layout),        whole_block(layout),
-                    minimums,       layout.super_block != 0, layout.table};
+    const Kept kept{layout.element, top_bits(layout),  whole_block(layout),
+                    minimums,       has_steps(layout), layout.table};
     if (has_codes(source, kept)) {
-      const FieldKind scale = float_scale(layout);
       const bool fits = block_of(source) == 0 ||
-                        field_axes(source.axes, scale).type == field_of(layout, scale).type;
+                        kept_scales(source) == field_of(layout, float_scale(layout)).type;
       return fits ? &source : nullptr;
     }
     if (is_float(layout.element) && has_values(source)) found = &source;
@@ -280,6 +284,13 @@ bool rows_are_k(const Source& source) {
 int64_t block_of(const Source& source) {
   const auto* block = std::get_if<Part>(&source.axes.members.front());
   return block != nullptr ? block->over->step.fixed : 0;
+}
+
+ElementType kept_scales(const Source& source) {
+  const FieldAxes* steps = find_field(source.axes, FieldKind::scale_steps);
+  const ElementType type =
+      (steps != nullptr ? *steps : field_axes(source.axes, FieldKind::scales)).type;
+  return type == ElementType::e5m3 ? ElementType::f16 : type;
 }
 
 int64_t block_bytes(const Source& source) {

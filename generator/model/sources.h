@@ -46,9 +46,11 @@ bool joins_codes(const Source& source, const Layout& layout);
 int64_t sign_of_scales(const Source& source);
 /// Whether a row holds one value of k of each column, not one column.
 bool rows_are_k(const Source& source);
-/// Values of k that stand together with a scale; 0: scales are elsewhere.
+/// Values of k that stand together with their scales; 0: those are elsewhere.
 int64_t block_of(const Source& source);
 /// Bytes from one such block to the next one.
 int64_t block_bytes(const Source& source);
+/// What layouts keep of its scales, or of the steps that those are numbers of.
+ElementType kept_scales(const Source& source);
 
 }  // namespace tw

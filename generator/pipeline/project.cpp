@@ -47,6 +47,7 @@ constexpr ExampleWeights example_weights[] = {
     {"qnl4c32", "iq4_nl", "ggml_tables"},
     {"qnl4k32", "iq4_xs", "ggml_tables"},
     {"qmx4c32", "mxfp4", "ggml_tables"},
+    {"qnv4k16", "nvfp4", "ggml_tables"},
 };
 /// Of the blocks that model files have.
 constexpr ExampleWeights ggml_weights[] = {

@@ -51,10 +51,7 @@ GgufType described(const Numbered& numbered) {
   } else if (const Source* source = source_of(numbered.name)) {
     type.block = static_cast<uint64_t>(block_of(*source));
     type.bytes = static_cast<uint64_t>(block_bytes(*source));
-    const FieldAxes* steps = find_field(source->axes, FieldKind::scale_steps);
-    const FieldAxes& scale =
-        steps != nullptr ? *steps : field_axes(source->axes, FieldKind::scales);
-    type.scales = name(scale.type);
+    type.scales = name(kept_scales(*source));
     type.family = fmt::format("matmul_clamp_f32_qsi8d32p_{}p", format_of(*source).name);
   }
   return type;

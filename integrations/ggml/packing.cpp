@@ -38,6 +38,7 @@ constexpr WeightType kTypes[] = {
     {type_iq4_xs, "iq4_xs", "matmul_clamp_f32_qsi8d32p_qnl4k32p", 256, 136, TW_IQ4_XS, "iq4_xs",
      true},
     {type_mxfp4, "mxfp4", "matmul_clamp_f32_qsi8d32p_qmx4c32p", 32, 17, TW_MXFP4, "mxfp4", true},
+    {type_nvfp4, "nvfp4", "matmul_clamp_f32_qsi8d32p_qnv4k16p", 64, 36, TW_NVFP4, "nvfp4", true},
     {type_tq2_0, "tq2_0", "matmul_clamp_f32_qsi8d32p_qsi2c32p", 256, 66, TW_TQ2_0, "tq2_0", false},
     {type_q2_0, "q2_0", "matmul_clamp_f32_qsi8d32p_qsi2c32p", 64, 18, TW_Q2_0, "q2_0", false},
 };

@@ -73,7 +73,9 @@ static int64_t base_of(const values* v) {
 static void move_code(const uint8_t* from, size_t source, uint8_t* to, size_t target,
                       const values* its, unsigned change) {
   const unsigned mask = (1u << tw_type_bits(its->field->type)) - 1, shift = target % 8;
-  const unsigned moved = ((unsigned)(from[source / 8] >> source % 8) + change) >> its->lowest;
+  unsigned bits = (unsigned)(from[source / 8] >> source % 8);
+  if (its->field->type == TW_E5M3) bits |= (unsigned)from[source / 8 + 1] << 8; /* an f16 */
+  const unsigned moved = (bits + change) >> its->lowest;
   const unsigned code = (its->flips ? ~moved : moved) & mask;
   to[target / 8] = (uint8_t)((to[target / 8] & ~(mask << shift)) | code << shift);
 }
@@ -114,6 +116,11 @@ static void move_values(const values* from, const void* source, const values* to
 /* What of a block's scale is a float. */
 static const tw_field* float_scales(const tw_axes* axes) {
   return axes->scale_steps.type != TW_TYPE_NONE ? &axes->scale_steps : &axes->scales;
+}
+
+/* What layouts keep of floats of that type. */
+static tw_type kept_type(tw_type type) {
+  return type == TW_E5M3 ? TW_F16 : type;
 }
 
 /* Whether packers put the rows' codes and what stands above those together. */
@@ -170,8 +177,8 @@ static tw_status check_kept(const tw_plan* plan, const tw_source* row) {
                    row->name, layout->text);
   }
   const tw_field *scales = float_scales(layout->axes), *its = float_scales(&row->axes);
-  if (row->block != 0 &&
-      (row->block != layout->block || its->type != scales->type || scales->factor != 1)) {
+  if (row->block != 0 && (row->block != layout->block || kept_type(its->type) != scales->type ||
+                          scales->factor != 1)) {
     return tw_fail(TW_UNSUPPORTED,
                    "tw_unpack_rhs: target.order is %s, which has a scale of %s for every %zu "
                    "values; layout %s has not",
@@ -300,7 +307,8 @@ static void unpack_rows(const tw_plan* plan, const void* packed, const tw_rhs_ta
   const int scale_offset = its->scales.offset, minimum_offset = its->minimums.offset;
   const tw_field* tops = joined ? &kept->data : &kept->tops;
   unpack_inside(&r, tops, &its->tops, middle, joined ? low_bits : 0, n);
-  unpack_inside(&r, &kept->scales, &its->scales, scale_offset, 0, n);
+  const unsigned scale_bit = its->scales.type == TW_E5M3 ? 7 : 0;
+  unpack_inside(&r, &kept->scales, &its->scales, scale_offset, scale_bit, n);
   unpack_inside(&r, &kept->minimums, &its->minimums, minimum_offset, 0, n);
   unpack_inside(&r, &kept->scale_steps, &its->scale_steps, 0, 0, n);
   unpack_inside(&r, &kept->minimum_steps, &its->minimum_steps, 0, 0, n);

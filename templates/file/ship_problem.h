@@ -9,6 +9,7 @@
 #include "tilewright/choices.h"
 
 enum { N = 70, MOST_M = 33, MOST_K = 512, MOST_ROWS = 4096 };
+enum { PART = 16 }; /* values of k: no scale is of fewer */
 static const size_t rows_tried[] = {1, 2, 5, MOST_M};
 
 /* Weights and outputs of one kind, and one number of values of k. */
@@ -101,9 +102,13 @@ static void make_activations(const problem *p) {
   for (size_t i = 0; i < MOST_M * p->k; ++i) lhs_codes[i] = (int8_t)activations[i];
 }
 
+static const tw_source *find_blocks(const problem *p);
+
 /* (1 + m / 2^mantissa) / 32 in the type's own bits; returns its value. */
-static double make_scale(tw_scales type, unsigned char *at) {
-  const unsigned mantissa = random_bits();
+static double make_scale(const problem *p, unsigned char *at) {
+  const tw_scales type = p->kernel->rhs->block_scales;
+  const int has_few = has_own_rows(p) && find_blocks(p)->axes.scales.type == TW_E5M3;
+  const unsigned mantissa = random_bits() & (has_few ? ~0x7fu : ~0u);
   if (type == TW_SCALES_F32) {
     const float value = (1 + (float)(mantissa % 1024) / 1024) / 32;
     memcpy(at, &value, sizeof value);
@@ -182,11 +187,11 @@ static void make_weights(const problem *p) {
       if (layout->block == 0) scale = row_scales[column];
       if (layout->block != 0 && k % layout->block == 0) {
         const size_t index = column * blocks + k / layout->block;
-        scale = make_scale(layout->block_scales, block_scales + index * scale_bytes);
+        scale = make_scale(p, block_scales + index * scale_bytes);
         if (has_zero_points(p))
-          zero = make_scale(layout->block_scales, block_zeros + index * scale_bytes);
+          zero = make_scale(p, block_zeros + index * scale_bytes);
         if (has_minimums(p)) { /* scale * (code - zero) is minimum + scale * (code + half) */
-          const double size = make_scale(layout->block_scales, block_zeros + index * scale_bytes);
+          const double size = make_scale(p, block_zeros + index * scale_bytes);
           const int half = 1 << (bits + top_bits(p) - 1);
           zero = -half - (has_steps(p) ? -size : size) / scale;
         }
@@ -201,7 +206,7 @@ static void make_weights(const problem *p) {
 /* Adds a field's bits of value k of a row. */
 static void put(unsigned char *row, const tw_field *field, size_t k, unsigned value) {
   static const size_t widths[] = {[TW_F16] = 16, [TW_S8] = 8, [TW_S4] = 4, [TW_S2] = 2, [TW_S1] = 1,
-                                  [TW_E8M0] = 8};
+                                  [TW_E8M0] = 8, [TW_E5M3] = 8};
   size_t at = (size_t)field->base.fixed;
   if (field->type == TW_TYPE_NONE) return;
   for (size_t i = 0; i < field->axis_count; ++i) {
@@ -237,13 +242,15 @@ static void put_scale_number(unsigned char *row, const tw_axes *axes, size_t k, 
   put(row, &axes->scale_tops, k, stored >> (axes->scales.type == TW_S4 ? 4 : 8));
 }
 
-/* A block's scale and minimum. Where they are numbers of steps, all numbers are 1. */
+/* A block's scale and minimum, the same for each of its parts. Where they are numbers of steps, all
+ * numbers are 1. */
 static void put_block(unsigned char *row, const tw_axes *axes, size_t k, size_t block) {
   const int steps = axes->scale_steps.type != TW_TYPE_NONE;
   uint16_t scale, minimum;
   memcpy(&scale, block_scales + 2 * block, sizeof scale);
   memcpy(&minimum, block_zeros + 2 * block, sizeof minimum);
   if (axes->scales.type == TW_E8M0) scale = block_scales[block];
+  if (axes->scales.type == TW_E5M3) scale >>= 7;
   put(row, steps ? &axes->scale_steps : &axes->scales, k, scale);
   put(row, steps ? &axes->minimum_steps : &axes->minimums, k, minimum);
 }
@@ -265,7 +272,7 @@ static tw_rhs_source ggml_source(const problem *p) {
     put(row, &axes->tops, k, stored >> bits);
     if (has_steps(p)) put_scale_number(row, axes, k, 1);
     if (has_steps(p)) put(row, &axes->minimums, k, 1);
-    if (k % as->block == 0) put_block(row, axes, k, i / as->block);
+    if (k % PART == 0) put_block(row, axes, k, i / as->block);
   }
   source.data = ggml_rows;
   source.data_bytes = sizeof ggml_rows;

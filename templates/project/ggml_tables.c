@@ -31,6 +31,21 @@ static void decode_mxfp4(const unsigned char *block, float *decoded) {
   look_up(block + 1, e2m1, scale, decoded);
 }
 
+/* Four blocks of 16, whose scales stand before them: bits of f16, 2^-8 of what they are worth. */
+static void make_nvfp4(unsigned char *block) {
+  for (int i = 0; i < 4; ++i) block[i] = (unsigned char)(1 + (random_bits() >> 16) % 24);
+  random_bytes(block + 4, 32);
+}
+
+static void decode_nvfp4(const unsigned char *block, float *decoded) {
+  for (int i = 0; i < 64; ++i) {
+    const unsigned bits = (unsigned)block[i / 16] << 7;
+    const unsigned char half[2] = {(unsigned char)bits, (unsigned char)(bits >> 8)};
+    const int code = block[4 + i / 16 * 8 + i % 8] >> i / 8 % 2 * 4 & 15;
+    decoded[i] = 256 * load_f16(half) * e2m1[code];
+  }
+}
+
 /* Eight blocks of 32, whose scales are whole numbers of steps. */
 static void make_iq4_xs(unsigned char *block) {
   random_f16(block);
@@ -51,3 +66,5 @@ const format iq4_xs = {
     .order = TW_IQ4_XS, .values = 256, .bytes = 136, .make = make_iq4_xs, .decode = decode_iq4_xs};
 const format mxfp4 = {
     .order = TW_MXFP4, .values = 32, .bytes = 17, .make = make_mxfp4, .decode = decode_mxfp4};
+const format nvfp4 = {
+    .order = TW_NVFP4, .values = 64, .bytes = 36, .make = make_nvfp4, .decode = decode_nvfp4};

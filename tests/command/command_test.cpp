@@ -335,7 +335,7 @@ TEST(Command, WorkloadOfAModel) {
   EXPECT_EQ(
       ran.output,
       "iq2.gguf: no matrix of a type that is served (F32, F16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K, "
-      "Q3_K, Q4_K, Q5_K, Q6_K, IQ4_NL, IQ4_XS, BF16, TQ2_0, MXFP4, Q2_0); it has:\n"
+      "Q3_K, Q4_K, Q5_K, Q6_K, IQ4_NL, IQ4_XS, BF16, TQ2_0, MXFP4, NVFP4, Q2_0); it has:\n"
       "  not served, IQ2_S: 1 x 8 x 256 (output)\n");
 }
 

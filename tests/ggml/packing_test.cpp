@@ -77,9 +77,10 @@ TEST_P(Packed, TakesLittleMoreThanTheFile) {
   const OwnTensor tensor = make_tensor(GetParam(), {2048, 2048, 1, 1});
   const Packing& packing = *packing_of(tensor.tensor);
   EXPECT_GE(packing.bytes, tensor.bytes.size());
-  // Of numbers of 4 and 6 bits bytes are made: in each super-block 16 for 12, 8 for 6, 32 for 16.
-  const std::map<int32_t, size_t> added = {
-      {type_q4_k, 4}, {type_q5_k, 4}, {type_iq4_xs, 2}, {type_q3_k, 4}, {type_q2_k, 16}};
+  // Of numbers of 4 and 6 bits bytes are made: in each super-block 16 for 12, 8 for 6, 32 for 16;
+  // of scales of 8 bits f16, 32 for 16.
+  const std::map<int32_t, size_t> added = {{type_q4_k, 4}, {type_q5_k, 4},  {type_iq4_xs, 2},
+                                           {type_q3_k, 4}, {type_q2_k, 16}, {type_nvfp4, 16}};
   const auto its = added.find(GetParam());
   size_t more = its != added.end() ? its->second : 0;
   // Plans may also take codes of 6 bits as bytes, where unpacking takes longer than reading those.

@@ -31,18 +31,20 @@ void set_block(std::mt19937& random, const WeightType& type, uint8_t* at) {
   }
   for (size_t b = 0; b < type.block_bytes; ++b) at[b] = static_cast<uint8_t>(random());
   const test::GgmlType* ggml = test::find_ggml(type.name);
-  uint8_t* scale = at;
+  std::vector<uint8_t*> scales = {at};
   if (ggml != nullptr) {
     const test::GgmlBlock block(*ggml, at);
     const uint16_t minimum = random_half(random);
     if (ggml->minimums) std::memcpy(block.m_at(), &minimum, sizeof minimum);
-    scale = block.d_at();
+    scales.clear();
+    for (size_t i = 0; i < ggml->floats(); ++i) scales.push_back(block.d_at(i));
   }
-  const bool is_power = ggml != nullptr && ggml->scale_type != std::string("f16");
-  if (is_power) {
-    *scale = static_cast<uint8_t>(120 + random() % 3);
-  } else {
-    std::memcpy(scale, &half, sizeof half);
+  const std::string kept = ggml != nullptr ? ggml->scale_type : "f16";
+  const bool is_byte = kept != "f16";
+  const uint32_t middle = kept == "e8m0" ? 120 : 30;
+  for (uint8_t* scale : scales) {
+    if (!is_byte) std::memcpy(scale, &half, sizeof half);
+    if (is_byte) *scale = static_cast<uint8_t>(middle + random() % 3);
   }
 }
 
@@ -84,16 +86,18 @@ namespace {
 
 void put_block(const test::GgmlType& type, const test::GgmlBlock& block, float* values) {
   const test::CodeValues* table = test::code_values(type.table);
-  uint32_t bits = 0;
-  std::memcpy(&bits, block.d_at(), block.d_bytes());
-  bits = block.kept_scale(bits);
-  const float d = test::value_of_bits(type.scale_type, bits) * (table != nullptr ? table->unit : 1);
+  const auto scale = [&](size_t part) {
+    uint32_t bits = 0;
+    std::memcpy(&bits, block.d_at(type.steps() ? 0 : part), block.d_bytes());
+    const float d = test::value_of_bits(type.scale_type, block.kept_scale(bits));
+    return table != nullptr ? d * table->unit : d;
+  };
   const float minimum = type.minimums ? test::half_at(block.m_at()) : 0;
   for (size_t i = 0; i < type.values; ++i) {
     int code = block.code(i) + (type.minimums ? type.middle() : 0);
     if (table != nullptr) code = table->values[code + type.middle()];
     const size_t part = i / type.span;
-    values[i] = d * static_cast<float>((type.steps() ? block.scale(part) : 1) * code);
+    values[i] = scale(part) * static_cast<float>((type.steps() ? block.scale(part) : 1) * code);
     if (!type.minimums) continue;
     values[i] += type.steps() ? -minimum * static_cast<float>(block.minimum(part)) : minimum;
   }

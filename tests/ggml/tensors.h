@@ -17,7 +17,7 @@ using Extents = std::array<size_t, 4>;
 inline constexpr int32_t kTypes[] = {type_f32,   type_f16,  type_q4_0,   type_q4_1,   type_q5_0,
                                      type_q5_1,  type_q8_0, type_q4_k,   type_q5_k,   type_q6_k,
                                      type_q2_k,  type_q3_k, type_iq4_nl, type_iq4_xs, type_mxfp4,
-                                     type_tq2_0, type_q2_0};
+                                     type_tq2_0, type_q2_0, type_nvfp4};
 
 /// A tensor of its own memory, rows without gaps.
 struct OwnTensor {

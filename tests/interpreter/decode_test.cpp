@@ -222,7 +222,7 @@ TEST_P(PairDecoders, MakePairsAtEveryStage) {
         .technique = Technique::dot,
         .lhs = "qsi8d32",
         .rhs = random.of({"qsi4c32", "qsi8c32", "qmi4c32", "qsi5c32", "qmi5c32", "qnl4c32",
-                          "qmx4c32", "qai4c32", "qmi4k32", "qsi6k16", "qmi2k16"})};
+                          "qmx4c32", "qnv4k16", "qai4c32", "qmi4k32", "qsi6k16", "qmi2k16"})};
   };
   EXPECT_GT(run_all(isa, ElementType::bf16, ground), 5);
 }

@@ -270,8 +270,9 @@ Codes random_codes(const Variant& variant, VectorLength vl, Random& random) {
   }
   for (size_t i = 0; i < codes.n * codes.blocks(); ++i) {
     codes.rhs_scales.push_back(random_scale(random));
-    if (variant.family.rhs->scale_type != ElementType::e8m0) continue;
-    codes.rhs_scales.back() = power_of_two(codes.rhs_scales.back()) * table->unit;
+    float& scale = codes.rhs_scales.back();
+    if (variant.family.rhs->scale_type == ElementType::e8m0) scale = power_of_two(scale);
+    if (table != nullptr) scale *= table->unit;
   }
   if (codes.offsets || field_index(variant.rhs, FieldKind::zero_points) >= 0) {
     const FieldKind kind = codes.offsets ? FieldKind::offsets : FieldKind::zero_points;
@@ -286,7 +287,7 @@ Codes random_codes(const Variant& variant, VectorLength vl, Random& random) {
     const std::string type(name(field_of(variant.rhs, FieldKind::minimums).type));
     codes.rhs_minimums.push_back(rounded_to(type, random_real(random, -0.25F, 0.125F)));
   }
-  if (variant.rhs.super_block != 0) make_super_blocks(codes, variant.rhs, random);
+  if (has_steps(variant.rhs)) make_super_blocks(codes, variant.rhs, random);
   if (is_float(*variant.family.lhs)) codes.lhs_scales.assign(codes.m, 1);
   if (is_float(*variant.family.lhs) && codes.block != 0) {
     // Of weights that are made with these, too.

@@ -134,15 +134,16 @@ std::string scale_type(const tw_layout& rhs) {
 Scaling scaling_of(const tw_kernel& kernel) {
   const tw_axes* axes = kernel.rhs->axes;
   const LayoutText rhs = read_layout(kernel.rhs->text);
+  const CodeValues* table = code_values(rhs.table);
   const bool joined = rhs.super_block != 0 && rhs.bits == 8;  // of Q6_K
   return {rhs.block,
           scales_of(read_layout(kernel.lhs->text)).per_block,
-          scale_type(*kernel.rhs),
+          table != nullptr && *table->scales != 0 ? table->scales : scale_type(*kernel.rhs),
           joined ? 6 : static_cast<int>(kernel.rhs->data_bits + rhs.top_bits),
           has_offsets(rhs) || (axes != nullptr && axes->zero_points.type != TW_TYPE_NONE),
           axes != nullptr && axes->minimums.type != TW_TYPE_NONE,
-          code_values(rhs.table),
-          rhs.super_block,
+          table,
+          rhs.steps() ? rhs.super_block : 0,
           rhs.least_number(),
           rhs.most_number(),
           static_cast<int>(rhs.minimums ? rhs.bits : 0)};

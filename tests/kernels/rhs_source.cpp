@@ -52,8 +52,11 @@ std::vector<uint8_t> ggml_rows(const Matmul& problem, const GgmlType& type) {
   std::vector<uint8_t> bytes(problem.rhs.size() / type.values * type.bytes);
   for (size_t i = 0; i < problem.rhs.size() / type.values; ++i) {
     GgmlBlock block(type, bytes.data() + i * type.bytes);
-    const uint32_t scale = block.kept_scale(float_bits(type.scale_type, scales[i] / unit));
-    std::memcpy(block.d_at(), &scale, block.d_bytes());
+    for (size_t f = 0; f < type.floats(); ++f) {
+      const float scale = scales[i * type.floats() + f] / unit;
+      const uint32_t bits = block.kept_scale(float_bits(type.scale_type, scale));
+      std::memcpy(block.d_at(f), &bits, block.d_bytes());
+    }
     if (type.minimums) put_half(block.m_at(), minimums[i]);
     for (size_t p = 0; p < parts && type.steps(); ++p) {
       block.set_scale(p, numbers.scales[i * parts + p]);

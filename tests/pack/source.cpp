@@ -121,9 +121,12 @@ OperandCodes make_ggml(const PackCase& c, const LayoutText& layout, const GgmlTy
   for (size_t r = 0; r < c.rows; ++r) {
     for (size_t b = 0; b < blocks; ++b) {
       const GgmlBlock block(type, source.bytes.data() + r * source.stride + b * type.bytes);
-      const uint32_t bits =
-          block.kept_scale(float_bits(type.scale_type, codes.scales[r * blocks + b]));
-      std::memcpy(block.d_at(), &bits, block.d_bytes());
+      for (size_t i = 0; i < type.floats(); ++i) {
+        float& scale = codes.scales[(r * blocks + b) * type.floats() + i];
+        scale = rounded_to(type.scale_type, scale);
+        const uint32_t bits = block.kept_scale(float_bits(type.scale_type, scale));
+        std::memcpy(block.d_at(i), &bits, block.d_bytes());
+      }
       if (type.minimums) {
         block.m_at()[1] &= 0xbf;  // a finite minimum
         codes.minimums.push_back(half_at(block.m_at()));

@@ -31,7 +31,7 @@ constexpr struct {
     {TW_Q5_1, "q5_1", 32, 24},     {TW_Q5_K, "q5_k", 256, 176},     {TW_Q6_K, "q6_k", 256, 210},
     {TW_IQ4_NL, "iq4_nl", 32, 18}, {TW_MXFP4, "mxfp4", 32, 17},     {TW_IQ4_XS, "iq4_xs", 256, 136},
     {TW_Q2_K, "q2_k", 256, 84},    {TW_Q3_K, "q3_k", 256, 110},     {TW_TQ2_0, "tq2_0", 256, 66},
-    {TW_Q2_0, "q2_0", 64, 18}};
+    {TW_Q2_0, "q2_0", 64, 18},     {TW_NVFP4, "nvfp4", 64, 36}};
 
 bool divides_scales(const tw_layout& layout) {
   const std::string text = layout.text;
@@ -47,7 +47,8 @@ bool keeps(const tw_layout& layout, tw_rhs_order order) {
   const bool minimums = axes.minimums.type != TW_TYPE_NONE;
   const int tops = axes.tops.type == TW_S1 ? 1 : axes.tops.type == TW_S2 ? 2 : 0;
   if (const GgmlType* type = find_ggml(orders[order].name)) {
-    const tw_scales scales = type->scale_type[0] == 'e' ? TW_SCALES_E8M0 : TW_SCALES_F16;
+    const bool powers = std::string(type->scale_type) == "e8m0";
+    const tw_scales scales = powers ? TW_SCALES_E8M0 : TW_SCALES_F16;
     const std::string table = axes.codes != nullptr ? axes.codes->name : "";
     const int bits = static_cast<int>(layout.data_bits);
     const bool apart = tops == type->top_bits && bits == type->low_bits;
@@ -396,8 +397,8 @@ TEST(UnpackErrors, NameTheArgument) {
   bad.data = nullptr;
   fails(bad, TW_INVALID, "target.data is null");
   bad = good;
-  bad.order = static_cast<tw_rhs_order>(TW_Q2_0 + 1);
-  fails(bad, TW_INVALID, "target.order is 19; 0 to 18, those of tw_rhs_order, are legal");
+  bad.order = static_cast<tw_rhs_order>(TW_NVFP4 + 1);
+  fails(bad, TW_INVALID, "target.order is 20; 0 to 19, those of tw_rhs_order, are legal");
   bad = good;
   bad.stride = 31;
   fails(bad, TW_TOO_SMALL, "target.stride is 31; a row has 32 bytes");

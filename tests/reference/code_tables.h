@@ -11,7 +11,8 @@ namespace tw::test {
 
 struct CodeValues {
   int8_t values[16];
-  float unit;  ///< that values are numbers of
+  float unit;               ///< that values are numbers of
+  const char* scales = "";  ///< all that files have of their scales; empty: what layouts keep
 
   /// A code that stands for it; of two the one that `which` says, an even or an odd number.
   [[nodiscard]] int code_of(int value, size_t which = 0) const {
@@ -31,10 +32,14 @@ inline const CodeValues* code_values(const std::string& name) {
   static const CodeValues iq4{
       {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113}, 1};
   static const CodeValues e2m1{{0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12}, 0.5F};
+  // Behind scales of E4M3, which as bits of f16 are 2^-8 of what they are.
+  static const CodeValues nv4{
+      {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12}, 128, "e5m3"};
   static const CodeValues given{
       {-61, 5, 90, -128, -61, 5, 90, -128, -61, 5, 90, -128, -61, 5, 90, -128}, 1};
   if (name.empty()) return nullptr;
   if (name == "given") return &given;
+  if (name == "nv4") return &nv4;
   if (name != "iq4" && name != "e2m1") throw std::invalid_argument("table " + name);
   return name == "iq4" ? &iq4 : &e2m1;
 }

@@ -32,11 +32,13 @@ struct GgmlType {
   BitsAt (*top)(size_t i);  ///< null: there are none
   NumberPlaces scales = {}, minimums_at = {};
   const char* table = "";          ///< of what codes stand for (code_tables.h)
-  const char* scale_type = "f16";  ///< of d
+  const char* scale_type = "f16";  ///< of d, which each span has one of, unless there are steps
   /// Values are d * (stored - 1). Kernels have codes from -2 on: they take 1 - stored, and -d.
   bool negated = false;
 
   [[nodiscard]] bool steps() const { return scales.low != nullptr; }
+  /// Of a block, one after the other.
+  [[nodiscard]] size_t floats() const { return steps() ? 1 : values / span; }
   [[nodiscard]] int bits() const { return low_bits + top_bits; }
   /// What code 0 of a kernel is stored as: of codes above minimums the middle of the lower bits.
   [[nodiscard]] int middle() const {
@@ -73,6 +75,10 @@ BitsAt quarter(size_t i) {
 /// Of 64 such codes, values that follow each other do.
 inline BitsAt next_quarter(size_t i) {
   return {2 + i / 4, i % 4 * 2};
+}
+/// Of 64 nibbles behind 4 bytes: values 8 apart do.
+inline BitsAt nvfp4_nibble(size_t i) {
+  return {4 + i / 16 * 8 + i % 8, i / 8 % 2 * 4};
 }
 inline BitsAt whole_byte(size_t i) {
   return {2 + i, 0};
@@ -186,6 +192,7 @@ inline const GgmlType* find_ggml(const char* name) {
        {},
        "iq4"},
       {"mxfp4", 32, 17, 32, 4, 0, false, 0, 0, near_nibble<1>, nullptr, {}, {}, "e2m1", "e8m0"},
+      {"nvfp4", 64, 36, 16, 4, 0, false, 0, 0, nvfp4_nibble, nullptr, {}, {}, "nv4", "e5m3"},
       {"tq2_0", 256, 66, 256, 2, 0, false, 64, 0, quarter<0>, nullptr, {}, {}, "", "f16", true},
       {"q2_0", 64, 18, 64, 2, 0, false, 0, 0, next_quarter, nullptr, {}, {}, "", "f16", true},
   };
@@ -221,7 +228,7 @@ class GgmlBlock {
   [[nodiscard]] size_t d_bytes() const { return type_.scale_type[0] == 'e' ? 1 : 2; }
   /// The bits of a kernel's scale for those of d, and the other way round.
   [[nodiscard]] uint32_t kept_scale(uint32_t d) const { return type_.negated ? d ^ 0x8000 : d; }
-  [[nodiscard]] uint8_t* d_at() const { return at_ + type_.d_at; }
+  [[nodiscard]] uint8_t* d_at(size_t part = 0) const { return at_ + type_.d_at + part * d_bytes(); }
   [[nodiscard]] uint8_t* m_at() const { return at_ + type_.m_at; }
 
  private:

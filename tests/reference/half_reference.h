@@ -1,5 +1,5 @@
-// f16 (IEEE binary16), bf16, i8 (whole numbers) and e8m0 (powers of two) in plain C++, for values
-// that are kept as f32.
+// f16 (IEEE binary16), bf16, i8 (whole numbers), e8m0 (powers of two) and e5m3 (bits 7 to 14 of an
+// f16) in plain C++, for values that are kept as f32.
 #pragma once
 
 #include <algorithm>
@@ -42,7 +42,7 @@ inline float half_value(uint16_t bits) {
 
 /// How many bits a float keeps as "f16", "bf16" or "f32".
 inline size_t bytes_of_float(const std::string& type) {
-  if (is(type, "i8") || is(type, "s8") || is(type, "e8m0")) return 1;
+  if (is(type, "i8") || is(type, "s8") || is(type, "e8m0") || is(type, "e5m3")) return 1;
   return is(type, "f32") || is(type, "i32") ? 4 : 2;
 }
 
@@ -57,6 +57,7 @@ inline float power_of_two(float value) {
 /// To nearest even; `value` with all that the type cannot hold rounded off.
 inline float rounded_to(const std::string& type, float value) {
   if (is(type, "e8m0")) return power_of_two(value);
+  if (is(type, "e5m3")) return half_value(half_bits(value) & 0x7f80);
   if (is(type, "f32") || is(type, "i8") || !std::isfinite(value) || value == 0) return value;
   const bool half = is(type, "f16");
   int exponent = 0;
@@ -76,6 +77,7 @@ inline uint32_t float_bits(const std::string& type, float value) {
   if (is(type, "bf16")) return bits >> 16;
   if (is(type, "i8")) return static_cast<uint8_t>(static_cast<int>(value));
   if (is(type, "e8m0")) return bits >> 23;
+  if (is(type, "e5m3")) return half_bits(value) >> 7 & 0xff;
   const uint32_t sign = bits >> 16 & 0x8000;
   if (std::isnan(value)) return sign | 0x7e00;
   if (std::isinf(value)) return sign | 0x7c00;
@@ -107,6 +109,7 @@ inline std::vector<uint8_t> bytes_of_floats(const std::string& type,
 /// The value of such bits, exact.
 inline float value_of_bits(const std::string& type, uint32_t bits) {
   if (is(type, "f16")) return half_value(static_cast<uint16_t>(bits));
+  if (is(type, "e5m3")) return half_value(static_cast<uint16_t>(bits << 7));
   if (is(type, "i8")) return static_cast<int8_t>(bits);
   if (is(type, "bf16")) bits <<= 16;
   if (is(type, "e8m0")) bits <<= 23;

@@ -48,11 +48,16 @@ struct LayoutText {
   bool low_unsigned = false, high_unsigned = false;  ///< bytes: low
   bool even_first = false;  ///< of kr values of k, the even ones before the odd ones
   size_t block = 0;         ///< values of k that share the fields per block; 0: no blocks
-  size_t super_block = 0;   ///< likewise the steps of those; 0: there are none
-  size_t top_bits = 0;      ///< of a code, above the others
+  size_t super_block = 0;  ///< those of blocks that stand together, behind steps; 0: there are none
+  size_t top_bits = 0;     ///< of a code, above the others
   bool minimums = false;
   std::vector<FieldText> fields;
 
+  /// Whether scales and minimums are whole numbers of those.
+  [[nodiscard]] bool steps() const {
+    return std::any_of(fields.begin(), fields.end(),
+                       [](const FieldText& field) { return field.per_super_block; });
+  }
   /// With tops, what code 0 is stored as: codes above minimums count from the middle of those of
   /// the lower bits.
   [[nodiscard]] int middle() const { return 1 << (minimums ? bits - 1 : bits + top_bits - 1); }
@@ -316,7 +321,7 @@ inline uint32_t field_value(const LayoutText& layout, const FieldText& field,
   const size_t span = layout.block == 0 ? from.k : layout.block;
   const size_t scales = blocks == 0 ? 0 : from.scales.size() / from.rows;  // of a row
   const size_t at = row * scales + (field.per_block ? block : 0);
-  if (layout.super_block != 0 && field.kind != "bias") {
+  if (layout.steps() && field.kind != "bias") {
     const size_t supers = from.k / layout.super_block;
     const Numbers& numbers = from.numbers;
     if (field.kind == "scales") return static_cast<uint32_t>(numbers.scales[row * blocks + block]);

@@ -268,8 +268,8 @@ TEST(Errors, PackRhs) {
   bad.data = nullptr;
   fails(bad, TW_INVALID, "source.data is null");
   bad = good;
-  bad.order = static_cast<tw_rhs_order>(TW_Q2_0 + 1);
-  fails(bad, TW_INVALID, "source.order is 19; 0 to 6, those of tw_rhs_order, are legal");
+  bad.order = static_cast<tw_rhs_order>(TW_NVFP4 + 1);
+  fails(bad, TW_INVALID, "source.order is 20; 0 to 6, those of tw_rhs_order, are legal");
   bad = good;
   bad.order = TW_Q8_0;
   fails(bad, TW_TOO_SMALL, "source.stride is 32; a row has 68 bytes");

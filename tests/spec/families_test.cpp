@@ -17,7 +17,7 @@ TEST_F(SpecReader, RefusesAWrongFamily) {
       "qai4c32, qai8c32, qmi4c32, "
       "qmi4k32, "
       "qsi5c32, qmi5c32, qmi5k32, qsi6k16, qsi8k16, qmi2k16, qsi3k16, qnl4c32, qnl4k32, qmx4c32, "
-      "f32, f16, bf16");
+      "qnv4k16, f32, f16, bf16");
   EXPECT_EQ(error("family: f\nlhs: {format: qai8dx, from: f32}\nrhs: {format: qsi4cx, from: [nxk, "
                   "kx]}\ndst: f32\n"),
             "s.yaml:3:35: unknown source 'kx'; did you mean 'kxn'? known sources: nxk, kxn");

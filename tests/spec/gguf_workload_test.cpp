@@ -62,7 +62,7 @@ TEST(GgufWorkload, ServesEveryTypeWithItsFamily) {
                      {12, "qmi4k32p", 256}, {13, "qmi5k32p", 256},        {14, "qsi6k16p", 256},
                      {10, "qmi2k16p", 256}, {11, "qsi3k16p", 256},        {20, "qnl4c32p", 32},
                      {23, "qnl4k32p", 256}, {39, "qmx4c32p", 32, "e8m0"}, {35, "qsi2c32p", 256},
-                     {42, "qsi2c32p", 64}};
+                     {42, "qsi2c32p", 64},  {40, "qnv4k16p", 64}};
   for (const auto& c : cases) {
     const ModelWorkload made = workload_of(model_of({{"output.weight", {256, 64}, c.type}}));
     ASSERT_EQ(made.workload.matmuls.size(), 1U) << c.type;

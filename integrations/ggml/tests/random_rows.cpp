@@ -30,7 +30,7 @@ constexpr BlockType block_types[] = {
     {StoredType::iq4_nl, "iq4_nl", 2, 18}, {StoredType::iq4_xs, "iq4_xs", 8, 136},
     {StoredType::mxfp4, "mxfp4", 1, 17},   {StoredType::q2_k, "q2_k", 16, 80},
     {StoredType::q3_k, "q3_k", 0, 96},     {StoredType::tq2_0, "tq2_0", 0, 64},
-    {StoredType::q2_0, "q2_0", 2, 18},
+    {StoredType::q2_0, "q2_0", 2, 18},     {StoredType::nvfp4, "nvfp4", 4, 36},
 };
 constexpr size_t kBell = 4096;
 
@@ -129,7 +129,9 @@ void RandomRows::fill_blocks(const BlockType& type, float size, std::vector<uint
   for (size_t at = 0; at < values.size(); at += blocks.bytes) {
     const test::GgmlBlock block(blocks, &values[at]);
     const size_t which = next() % scales.size();
-    std::memcpy(block.d_at(), &scales[which], block.d_bytes());
+    for (size_t i = 0; i < blocks.floats(); ++i) {
+      std::memcpy(block.d_at(i), &scales[which], block.d_bytes());
+    }
     if (blocks.minimums) std::memcpy(block.m_at(), &minimums[which], sizeof minimums[which]);
     if (blocks.steps()) fill_steps(blocks, block);
     for (size_t code = at + type.first; code < at + type.end; code += sizeof(uint64_t)) {

@@ -29,6 +29,7 @@ enum class StoredType : uint32_t {
   bf16 = 30,
   tq2_0 = 35,
   mxfp4 = 39,
+  nvfp4 = 40,
   q2_0 = 42
 };
 

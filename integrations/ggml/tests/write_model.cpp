@@ -59,6 +59,7 @@ const std::map<std::string, Types> types = {
     {"iq4_nl", {StoredType::iq4_nl}},
     {"iq4_xs", {StoredType::iq4_xs}},
     {"mxfp4", {StoredType::mxfp4}},
+    {"nvfp4", {StoredType::nvfp4}},
     {"tq2_0", {StoredType::tq2_0}},
     {"q2_0", {StoredType::q2_0}},
     {"q4_k_m", {StoredType::q4_k, StoredType::q6_k}},
@@ -98,6 +99,7 @@ const std::map<std::string, uint64_t> seeds = {
     {"542m iq4_xs", 16},     {"542m q2_k", 3},
     {"542m q3_k", 7},        {"542m q5_k", 10},
     {"542m bf16", 4},        {"438m-moe q4_k_m", 29},
+    {"tiny-256 nvfp4", 26},
 };
 
 constexpr uint32_t kFirstWord = 3 + 256;  ///< after the unknown one, begin, end, and the bytes
@@ -336,7 +338,7 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember(tw::shapes));
   app.add_option("type", type,
                  "of its weights: q4_0, q4_1, q5_0, q5_1, q8_0, q4_k, q5_k, q6_k, q2_k, q3_k, "
-                 "iq4_nl, iq4_xs, mxfp4, tq2_0, q2_0, bf16, f16, f32, or "
+                 "iq4_nl, iq4_xs, mxfp4, nvfp4, tq2_0, q2_0, bf16, f16, f32, or "
                  "llama-quantize's mixtures q4_k_m and q5_k_m")
       ->required()
       ->check(CLI::IsMember(tw::types));

@@ -47,12 +47,13 @@ typedef enum tw_type {
   TW_S32,
   TW_S8,
   TW_U8,
-  TW_S4,       /* of weights only: two to a byte */
-  TW_S2,       /* likewise four */
-  TW_S1,       /* likewise eight */
-  TW_E8M0,     /* of scales: 2^(byte - 127) */
-  TW_TYPE_Q8_0 /* of an attention's K and V: blocks of 32 values, each a scale of f16 and 32 int8_t,
-                  as TW_Q8_0 has them */
+  TW_S4,        /* of weights only: two to a byte */
+  TW_S2,        /* likewise four */
+  TW_S1,        /* likewise eight */
+  TW_E8M0,      /* of scales: 2^(byte - 127) */
+  TW_TYPE_Q8_0, /* of an attention's K and V: blocks of 32 values, each a scale of f16 and 32
+                   int8_t, as TW_Q8_0 has them */
+  TW_E5M3       /* of scales in sources: bits 7 to 14 of an f16, which is what layouts keep */
 } tw_type;
 
 /* Types of the scales that blocks of weights have. */
@@ -142,14 +143,17 @@ typedef enum tw_rhs_order {
   TW_Q3_K,   /* as TW_Q6_K, 110 bytes */
   TW_TQ2_0, /* n rows of ggml's blocks of 256 values, 64 bytes of codes of 2 bits and then d of f16:
                values are d * (code - 1); layouts keep 1 - code and -d */
-  TW_Q2_0   /* likewise of 64 values, d before 16 bytes */
+  TW_Q2_0,  /* likewise of 64 values, d before 16 bytes */
+  TW_NVFP4  /* n rows of ggml's blocks of 64 values, 36 bytes: four scales of E4M3, of 16 values
+               each, and for each of them 8 bytes, whose low nibbles are values 0 to 7 and whose
+               high ones are values 8 to 15, codes 0 to 15 of "nv4" */
 } tw_rhs_order;
 
 /* What packers of weights read. Those of one name differ in what their values are. */
 typedef struct tw_source {
   const char* name;   /* as packers' rows have it */
   tw_rhs_order order; /* likewise */
-  size_t block;       /* values of k that stand together with a scale; 0: scales are elsewhere */
+  size_t block;       /* values of k that stand together with scales; 0: those are elsewhere */
   size_t block_bytes; /* from one such block to the next one */
   tw_axes axes;
 } tw_source;
