@@ -215,7 +215,7 @@ typedef struct tw_choice {
   double tile_cycles; /* all tiles of one tile row */
 } tw_choice;
 
-/* How rows below 2 * tallest tile are covered best: a segment, and the rest of them. */
+/* How few rows are covered best: a segment, and the rest of them. */
 typedef struct tw_tail {
   double cycles;
   unsigned char choice, rows, segments;
@@ -226,6 +226,7 @@ typedef struct tw_split {
   size_t named;
   tw_choice choices[TW_MAX_CHOICES];
   size_t tallest; /* tile rows, of the cost model's choices */
+  size_t covered; /* rows are few below that */
   size_t main;    /* choice with fewest cycles per row */
   double segment_cycles, stream_cycles;
   tw_tail tail[2 * TW_MAX_TILE_M]; /* behind a segment */

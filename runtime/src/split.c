@@ -9,9 +9,11 @@
  *                   others find the weights in a cache
  * macs_per_cycle is the registry row's, 1 where it is not known; the constants are plan.c's
  * and candidates.c's.
- * Fewer rows than 2 * the tallest tile are covered by dynamic programming over the first segment;
- * what is above is whole tiles of the kernel with the fewest cycles per row. */
+ * Fewer rows than 2 * the tallest tile, or than FEW_ROWS, are covered by dynamic programming over
+ * the first segment; what is above is whole tiles of the kernel with the fewest cycles per row. */
 #include "internal.h"
+
+enum { FEW_ROWS = 32 /* of which it matters that the first ones wait for memory */ };
 
 static double segment_cost(const tw_choice* choice, size_t rows, double segment_cycles) {
   const size_t tiles = tw_divide_up(rows, choice->tile_m);
@@ -60,8 +62,9 @@ void tw_split_build(tw_split* split, double segment_cycles, double stream_cycles
       split->main = c;
     }
   }
+  split->covered = 2 * split->tallest > FEW_ROWS ? 2 * split->tallest : FEW_ROWS;
   split->tail[0] = split->all[0] = (tw_tail){0, 0, 0, 0};
-  for (size_t rows = 1; rows < 2 * split->tallest; ++rows) {
+  for (size_t rows = 1; rows < split->covered; ++rows) {
     split->tail[rows] = best_cover(split, rows, 0);
     split->all[rows] = best_cover(split, rows, stream_cycles);
   }
@@ -69,7 +72,7 @@ void tw_split_build(tw_split* split, double segment_cycles, double stream_cycles
 
 /* Rows of the main kernel before the tail, whole tiles. */
 static size_t main_rows(const tw_split* split, size_t m) {
-  if (m < 2 * split->tallest) return 0;
+  if (m < split->covered) return 0;
   const size_t tile = split->choices[split->main].tile_m;
   return (m - split->tallest) / tile * tile;
 }
