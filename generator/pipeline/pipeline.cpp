@@ -22,7 +22,7 @@ bool fits(const Pressure& pressure) {
   return pressure.available == 0 || pressure.most <= pressure.available;
 }
 
-/// With pressure: of `ordered`.
+/// A Program as lowered and as ordered, and the vector registers that the latter needs.
 struct Ordered {
   Program lowered, ordered;
   Pressure pressure;
@@ -36,13 +36,11 @@ Ordered lower_and_order(const Variant& variant, std::optional<int64_t> totals_in
   return stages;
 }
 
-/// With as many of the blocks' totals in registers as these hold; where none of that fits, with
-/// all.
+/// With as many of the blocks' totals in registers as these hold; with all, if nothing fits.
 Ordered lower_and_order(const Variant& variant) {
   Ordered all = lower_and_order(variant, std::nullopt);
-  int64_t kept = fits(all.pressure) ? -1 : movable_totals(variant);
-  if (kept == 0) kept = -1;  // it has none
-  while (kept >= 0) {
+  if (fits(all.pressure) || movable_totals(variant) == 0) return all;
+  for (int64_t kept = movable_totals(variant); kept >= 0;) {
     Ordered some = lower_and_order(variant, kept);
     if (fits(some.pressure)) return some;
     kept -= some.pressure.most - some.pressure.available;
