@@ -31,7 +31,7 @@
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (ae903b606f00aca9)
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (679c127241987a97)
-// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (18e368b35464eec0)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (6a680b5a63c37d07)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (3f4181a619e81ccd)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (68f4de9f233e69e6)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (1124c05ac55ae96a)
