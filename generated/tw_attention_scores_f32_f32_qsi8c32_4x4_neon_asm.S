@@ -8,7 +8,7 @@
 //     | 1 f16 x scales a block | 8 x k bits of codes |
 // tile 4 x 4: needs 25 vector registers on neon (16 accumulators + 9 operands), 32 exist
 //
-// from   specs/attention_f32_f32_qsi8c32.yaml (6c89d36abbbb5795)
+// from   specs/attention_f32_f32_qsi8c32.yaml (963099c6ed77a190)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 1 f16 x scales a block | 8 x k bits of codes |
 // tile 2 x 32: needs 13 vector registers on avx2 (8 accumulators + 5 operands), 16 exist
 //
-// from   specs/attention_f32_f32_qsi8c32.yaml (6c89d36abbbb5795)
+// from   specs/attention_f32_f32_qsi8c32.yaml (963099c6ed77a190)
 // again  tilewright generate
 //
 // Registers in loop k:

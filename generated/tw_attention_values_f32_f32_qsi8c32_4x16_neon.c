@@ -8,7 +8,7 @@
 //     | 1 f16 x scales a block | 8 x k bits of codes |
 // tile 4 x 16: needs 21 vector registers on neon (16 accumulators + 5 operands), 32 exist
 //
-// from   specs/attention_f32_f32_qsi8c32.yaml (6c89d36abbbb5795)
+// from   specs/attention_f32_f32_qsi8c32.yaml (963099c6ed77a190)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -21,14 +21,14 @@
 // into lhs i8 m1 kr4 k%32 b256 [data/b|sums:i32*-2/b|scales:f32/b] (80b016d84923d572)
 //          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (ae903b606f00aca9)
-// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (679c127241987a97)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (3f4181a619e81ccd)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (390659fc07d90494)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (77d68dae191c582b)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (2575febb018b5a24)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (68f4de9f233e69e6)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (1124c05ac55ae96a)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (54576422729f92f8)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi2c32p.yaml (55ae034f0740a82a)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (9afdf70c364ef666)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (6898cbc5086da7be)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (d0bbbb319e7a6307)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi2c32p.yaml (442f91086c2b4a5d)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (204e6981ed5bde3f)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -23,12 +23,12 @@
 // into lhs i8 m1 kr8 k%32 b256 [data/b|scales:f32/b] (038ad7586101d45a)
 //          | 8 x k bits of codes | 1 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (ae903b606f00aca9)
-// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (6a680b5a63c37d07)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (1124c05ac55ae96a)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (54576422729f92f8)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi2c32p.yaml (55ae034f0740a82a)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (576e9af718dad410)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (390659fc07d90494)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (20a357c82aacb6da)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (6898cbc5086da7be)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (d0bbbb319e7a6307)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi2c32p.yaml (442f91086c2b4a5d)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (bac22d2d5dfc4eb3)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

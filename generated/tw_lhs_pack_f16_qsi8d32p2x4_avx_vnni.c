@@ -9,11 +9,11 @@
 // into lhs i8 m2 kr4 k%32 b32 [data/b|sums:i32*-128/b|scales:f32/b] (d9d4bff2db3345cc)
 //          | 16 x k bits of codes | 2 i32 x sums a block | 2 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (ae903b606f00aca9)
-// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (679c127241987a97)
-// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (6a680b5a63c37d07)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (9afdf70c364ef666)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (576e9af718dad410)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (390659fc07d90494)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (77d68dae191c582b)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (20a357c82aacb6da)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (204e6981ed5bde3f)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (bac22d2d5dfc4eb3)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -7,7 +7,7 @@
 // into lhs i8 m3 kr4 k%32 b32 [data/b|sums:i32*-16/b|scales:f32/b] (e47b10d8fb6f5741)
 //          | 24 x k bits of codes | 3 i32 x sums a block | 3 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (1124c05ac55ae96a)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (6898cbc5086da7be)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

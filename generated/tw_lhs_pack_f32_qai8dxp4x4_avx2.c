@@ -7,8 +7,8 @@
 // into lhs i8 m4 kr4 k%32 [data|sums:i32*-8|zeros:i32|scales:f32] (36b737c0d0601a08)
 //          | 32 x k bits of codes | 4 i32 x sums | 4 i32 x zeros | 4 f32 x scales |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (7445f915bd9c4918)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (b690cc773364599c)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (5defc6782956ffb1)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (8494fe3475c1dd33)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

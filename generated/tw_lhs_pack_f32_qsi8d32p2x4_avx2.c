@@ -9,12 +9,12 @@
 // into lhs i8 m2 kr4 k%32 b32 [data/b|sums:i32*-16/b|scales:f32/b] (597e3722806436ba)
 //          | 16 x k bits of codes | 2 i32 x sums a block | 2 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (ae903b606f00aca9)
-// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (679c127241987a97)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (3f4181a619e81ccd)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (1124c05ac55ae96a)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (54576422729f92f8)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (9afdf70c364ef666)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (390659fc07d90494)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (77d68dae191c582b)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (2575febb018b5a24)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (6898cbc5086da7be)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (d0bbbb319e7a6307)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (204e6981ed5bde3f)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

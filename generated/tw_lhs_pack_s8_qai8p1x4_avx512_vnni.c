@@ -9,8 +9,8 @@
 // into lhs i8 m1 kr4 k%32 [data|sums:i32*-8] (cb3518f8ab23e236)
 //          | 8 x k bits of codes | 1 i32 x sums |
 //
-// from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (66bcae7f7682eaf7)
-// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (441c2082d6075f57)
+// from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (200d2650c73f5e96)
+// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (787f6067a1d68e22)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into lhs i8 m4svl kr4 k%32 [data] (b97296153626ac73)
 //          | 32svl x k bits of codes |
 //
-// from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (66bcae7f7682eaf7)
+// from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (200d2650c73f5e96)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

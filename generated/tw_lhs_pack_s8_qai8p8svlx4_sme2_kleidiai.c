@@ -5,7 +5,7 @@
 // into lhs i8 m8svl kr4 k%4 [data] (99286aea79516f60)
 //          | 64svl x k bits of codes |
 //
-// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (441c2082d6075f57)
+// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (787f6067a1d68e22)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

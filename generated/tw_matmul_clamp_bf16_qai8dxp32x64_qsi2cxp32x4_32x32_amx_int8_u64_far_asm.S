@@ -8,7 +8,7 @@
 //     | 64 x k bits of codes | 32 i32 x sums | 32 f32 x scales | 32 f32 x zeros | 32 f32 x bias |
 // tile 32 x 32: needs 19 vector registers on amx_int8 (19 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (7445f915bd9c4918)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (5defc6782956ffb1)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 128 x k bits of codes | 16 f16 x scales a block | 16 f16 x zeros a block | 16 f32 x sums | 16 f32 x bias |
 // tile 1 x 16: needs 10 vector registers on avx2 (4 accumulators + 5 operands + 1 mask), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (6a680b5a63c37d07)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (20a357c82aacb6da)
 // again  tilewright generate
 //
 // Registers in loop k:

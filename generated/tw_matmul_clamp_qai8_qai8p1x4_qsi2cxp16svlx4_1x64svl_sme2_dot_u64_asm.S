@@ -8,7 +8,7 @@
 //     | 32svl x k bits of codes | 16svl i32 x bias | 16svl f32 x scales |
 // tile 1 x 64svl: needs 8 vector registers on sme2 (8 operands), 32 exist
 //
-// from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (66bcae7f7682eaf7)
+// from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (200d2650c73f5e96)
 // again  tilewright generate
 //
 // Registers in loop k:

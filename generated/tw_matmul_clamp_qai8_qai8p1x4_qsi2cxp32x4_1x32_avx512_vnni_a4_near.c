@@ -8,7 +8,7 @@
 //     | 64 x k bits of codes | 32 i32 x bias | 32 f32 x scales |
 // tile 1 x 32: needs 18 vector registers on avx512_vnni (8 accumulators + 9 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (66bcae7f7682eaf7)
+// from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (200d2650c73f5e96)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -8,7 +8,7 @@
 //     | 8 x k bits of codes | 4 i32 x bias | 4 f32 x scales |
 // tile 1 x 4: needs 22 vector registers on scalar (4 accumulators + 17 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (66bcae7f7682eaf7)
+// from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (200d2650c73f5e96)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -8,7 +8,7 @@
 //     | 64 x k bits of codes | 32 i32 x bias | 32 f32 x scales |
 // tile 32 x 32: needs 9 vector registers on amx_int8 (1 accumulator + 8 operands), 32 exist
 //
-// from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (66bcae7f7682eaf7)
+// from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (200d2650c73f5e96)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 32 x k bits of codes | 16 i32 x bias | 16 f32 x scales |
 // tile 4 x 16: needs 16 vector registers on avx_vnni (8 accumulators + 8 operands), 16 exist
 //
-// from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (66bcae7f7682eaf7)
+// from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (200d2650c73f5e96)
 // again  tilewright generate
 //
 // Registers in loop k:

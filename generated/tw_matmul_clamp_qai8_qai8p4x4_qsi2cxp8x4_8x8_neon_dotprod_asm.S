@@ -8,7 +8,7 @@
 //     | 16 x k bits of codes | 8 i32 x bias | 8 f32 x scales |
 // tile 8 x 8: needs 26 vector registers on neon_dotprod (16 accumulators + 9 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (66bcae7f7682eaf7)
+// from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (200d2650c73f5e96)
 // again  tilewright generate
 //
 // Registers in loop k:

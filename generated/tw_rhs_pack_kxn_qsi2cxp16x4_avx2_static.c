@@ -5,7 +5,7 @@
 // into rhs i2 n16 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32] (22b841b4119d9893)
 //          | 32 x k bits of codes | 16 i32 x bias | 16 f32 x scales |
 //
-// from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (66bcae7f7682eaf7)
+// from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (200d2650c73f5e96)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -6,8 +6,8 @@
 //          | 256 x k bits of codes | 32 i32 x sums | 32 f32 x scales | 32 f32 x bias |
 //
 // from   specs/matmul_clamp_f32_f32_qsi8cxp.yaml (1292879f9358041e)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (df88735c398255e3)
-// from   specs/matmul_i32_qai8dxp_qai8cxp.yaml (e95aba2facf04a2c)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (12c5194eed0221dc)
+// from   specs/matmul_i32_qai8dxp_qai8cxp.yaml (e7a5e04292badb6a)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into rhs i2 n16svl kr4 pair=next ss k%32 [data|bias:i32|scales:f32] (5f75eb4f474147da)
 //          | 32svl x k bits of codes | 16svl i32 x bias | 16svl f32 x scales |
 //
-// from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (66bcae7f7682eaf7)
+// from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (200d2650c73f5e96)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into rhs i2 n8vl kr8 pair=depth uu k%32 [data|bias:i32|scales:f32] (a7a8fb9ce3e3dccc)
 //          | 16vl x k bits of codes | 8vl i32 x bias | 8vl f32 x scales |
 //
-// from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (66bcae7f7682eaf7)
+// from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (200d2650c73f5e96)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,8 +5,8 @@
 // into rhs i4 n32 kr4 pair=depth uu k%32 [data|sums:i32*1|scales:f32|bias:f32] (2c82e77fa734cc7b)
 //          | 128 x k bits of codes | 32 i32 x sums | 32 f32 x scales | 32 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (b690cc773364599c)
-// from   specs/matmul_i32_qai8dxp_qai8cxp.yaml (e95aba2facf04a2c)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (8494fe3475c1dd33)
+// from   specs/matmul_i32_qai8dxp_qai8cxp.yaml (e7a5e04292badb6a)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

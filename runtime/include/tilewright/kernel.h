@@ -94,7 +94,13 @@ typedef void (*tw_packer_fn)(const tw_pack_args* args);
 #define TW_PACK_UNSIGNED_NIBBLES ((uint64_t)1)
 
 /* Small helpers that generated C uses where a language operator would not do: unaligned access,
- * arithmetic that wraps around, bits of floats. */
+ * arithmetic that wraps around, bits of floats. Hot loops would call the larger ones, where several
+ * kernels are in one file that gcc -O2 compiles. */
+#if defined(__GNUC__) || defined(__clang__)
+#define TW_ALWAYS_INLINE static inline __attribute__((always_inline))
+#else
+#define TW_ALWAYS_INLINE static inline
+#endif
 static inline int32_t tw_load_i32(const void* at) {
   int32_t value;
   memcpy(&value, at, sizeof value);
@@ -128,7 +134,7 @@ static inline int32_t tw_i32_of_f32(float x) {
   return (int32_t)(x > -8388608.0f && x < 8388608.0f ? (x + shift) - shift : x);
 }
 /* sum + four products of an unsigned byte of b and a signed byte of c */
-static inline int32_t tw_dot4_u8s8(int32_t sum, int32_t b, int32_t c) {
+TW_ALWAYS_INLINE int32_t tw_dot4_u8s8(int32_t sum, int32_t b, int32_t c) {
   const uint32_t u = (uint32_t)b, s = (uint32_t)c;
   const int32_t products =
       (int32_t)(u & 255) * (int8_t)(s & 255) + (int32_t)(u >> 8 & 255) * (int8_t)(s >> 8 & 255) +
@@ -179,7 +185,7 @@ static inline float tw_f32_of_bf16(uint16_t half) {
   return tw_f32_of_bits((int32_t)((uint32_t)half << 16));
 }
 /* Exact. A NaN stays one; its sign and payload are kept. */
-static inline float tw_f32_of_f16(uint16_t half) {
+TW_ALWAYS_INLINE float tw_f32_of_f16(uint16_t half) {
   const uint32_t sign = (uint32_t)(half & 0x8000) << 16, rest = (uint32_t)(half & 0x7fff) << 13;
   if (rest >= 0x0f800000) return tw_f32_of_bits((int32_t)(sign | rest | 0x7f800000));
   /* The exponents' biases differ by 112; multiplying by 2^112 also makes subnormal numbers normal.
