@@ -140,13 +140,20 @@ TEST_P(Decoder, WritesWhatCodesAreWorth) {
 
 /// Rows of activations, and what comes of them.
 struct Product {
-  Product(const Weights& weights, size_t m) : m(m), lhs(m * weights.k), bias(weights.n) {
+  Product(const Weights& weights, size_t m)
+      : m(m), lhs(m * weights.k), bias(weights.n), sums(m * weights.n) {
     std::mt19937 random(3);
     for (float& value : lhs) value = static_cast<float>(random() % 7) - 3;
     for (float& value : bias) value = static_cast<float>(random() % 7) - 3;
+    for (size_t i = 0; i < sums.size(); ++i) {
+      const size_t row = i / weights.n, column = i % weights.n;
+      for (size_t j = 0; j < weights.k; ++j) {
+        sums[i] += lhs[row * weights.k + j] * weights.worth[column * weights.k + j];
+      }
+    }
   }
   size_t m;
-  std::vector<float> lhs, bias;
+  std::vector<float> lhs, bias, sums;
 
   struct Options {
     bool own_bias = false, clamps = false;
@@ -183,14 +190,10 @@ struct Product {
   }
 
   [[nodiscard]] std::vector<float> expected(const Weights& weights, const Options& options) const {
-    std::vector<float> dst(m * weights.n);
+    std::vector<float> dst = sums;
     for (size_t i = 0; i < dst.size(); ++i) {
-      const size_t row = i / weights.n, column = i % weights.n;
-      float sum = options.own_bias ? bias[column] : weights.bias[column];
-      for (size_t j = 0; j < weights.k; ++j) {
-        sum += lhs[row * weights.k + j] * weights.worth[column * weights.k + j];
-      }
-      dst[i] = options.clamps ? std::clamp(sum, -40.0F, 55.0F) : sum;
+      dst[i] += (options.own_bias ? bias : weights.bias)[i % weights.n];
+      if (options.clamps) dst[i] = std::clamp(dst[i], -40.0F, 55.0F);
     }
     return dst;
   }
