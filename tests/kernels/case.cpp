@@ -131,14 +131,21 @@ std::string scale_type(const tw_layout& rhs) {
   return scales_of(read_layout(rhs.text)).type;
 }
 
+/// Of the scales that make weights of codes; weights in floats are codes times scales of few bits.
+static std::string made_scale_type(const tw_kernel& kernel, const CodeValues* table) {
+  if (table != nullptr && *table->scales != 0) return table->scales;
+  const std::string kept = scale_type(*kernel.rhs);
+  return kept.empty() ? "bf16" : kept;
+}
+
 Scaling scaling_of(const tw_kernel& kernel) {
   const tw_axes* axes = kernel.rhs->axes;
-  const LayoutText rhs = read_layout(kernel.rhs->text);
+  const LayoutText& rhs = read_layout(kernel.rhs->text);
   const CodeValues* table = code_values(rhs.table);
   const bool joined = rhs.super_block != 0 && rhs.bits == 8;  // of Q6_K
   return {rhs.block,
           scales_of(read_layout(kernel.lhs->text)).per_block,
-          table != nullptr && *table->scales != 0 ? table->scales : scale_type(*kernel.rhs),
+          made_scale_type(kernel, table),
           joined ? 6 : static_cast<int>(kernel.rhs->data_bits + rhs.top_bits),
           has_offsets(rhs) || (axes != nullptr && axes->zero_points.type != TW_TYPE_NONE),
           axes != nullptr && axes->minimums.type != TW_TYPE_NONE,

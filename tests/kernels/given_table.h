@@ -15,7 +15,7 @@ namespace tw::test {
 /// `segments`: of a vector. `wrong_bias`: one that is not to be read.
 inline std::vector<uint8_t> given_weights(const std::string& text, size_t segments,
                                           const Matmul& problem, bool wrong_bias) {
-  const LayoutText layout = read_layout(text, segments);
+  const LayoutText& layout = read_layout(text, segments);
   const CodeValues& table = *code_values(layout.table);
   OperandCodes in{problem.n, problem.k, problem.rhs, {}, problem.scales, problem.bias};
   in.values = problem.rhs;

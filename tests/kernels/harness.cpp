@@ -262,13 +262,13 @@ std::string check(const tw_kernel& kernel, const Packers& packers, const Case& t
   if (output_type(kernel).empty()) return "its outputs are of no type that is known here";
   const tw_packer* rhs_packer = rhs_packer_of(kernel, packers, test);
   if (!is_unpacked(*kernel.lhs) && packers.lhs == nullptr) return "no packer for its lhs layout";
-  const LayoutText rhs_layout = read_layout(kernel.rhs->text);
+  const LayoutText& rhs_layout = read_layout(kernel.rhs->text);
   const bool is_given = rhs_layout.table == "given";
   if (rhs_packer == nullptr && !is_given) return "no packer for its rhs layout";
   if (panel_rows(*kernel.lhs) == 0 || panel_rows(*kernel.rhs) == 0) {
     return "its panels depend on a vector length, and this machine has no such vectors";
   }
-  const LayoutText lhs_layout = read_layout(kernel.lhs->text);
+  const LayoutText& lhs_layout = read_layout(kernel.lhs->text);
   Matmul problem = make_operands(test, scaling_of(kernel));
   const std::string biases = bias_type(rhs_layout);
   for (float& bias : problem.bias) bias = rounded_to(biases, bias);

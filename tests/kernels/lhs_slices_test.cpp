@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <map>
 #include <set>
 
 #include "kernels/rows.h"
@@ -27,16 +28,20 @@ class LhsSlices : public testing::TestWithParam<const tw_kernel*> {};
 
 constexpr size_t most_rows = 17;
 
-/// Values between -1 and 1, of a type of floats.
-std::vector<uint8_t> make_rows(size_t count, const std::string& type) {
+constexpr size_t longest_block = 256, longest_row = 16384 + 3 * longest_block;
+
+/// most_rows of values between -1 and 1, of a type of floats: made once, which takes a while.
+const std::vector<uint8_t>& rows_of(const std::string& type) {
+  static std::map<std::string, std::vector<uint8_t>> made;
+  std::vector<uint8_t>& rows = made[type];
   const size_t bytes = bytes_of_float(type);
-  std::vector<uint8_t> rows(count * bytes);
   uint32_t state = 1;
-  for (size_t i = 0; i < count; ++i) {
+  while (rows.size() < most_rows * longest_row * bytes) {
     state = state * 1664525 + 1013904223;
     const float value = static_cast<float>(static_cast<int32_t>(state) >> 24) / 128;
     const uint32_t bits = float_bits(type, value);  // 8 bits, which all types hold
-    std::memcpy(rows.data() + i * bytes, &bits, bytes);
+    rows.insert(rows.end(), bytes, 0);
+    std::memcpy(rows.data() + rows.size() - bytes, &bits, bytes);
   }
   return rows;
 }
@@ -44,6 +49,7 @@ std::vector<uint8_t> make_rows(size_t count, const std::string& type) {
 void check_slices(const tw_kernel& kernel, tw_type type, const std::string& type_name,
                   const std::vector<size_t>& counts) {
   const size_t k = 16384 + 3 * kernel.lhs->block;
+  ASSERT_LE(k, longest_row);
   const size_t depth = k / kernel.rhs->block * kernel.rhs->block;
   const tw_device device = tilewright::detect();
   auto matmul = tilewright::sized<tw_matmul>();
@@ -54,12 +60,12 @@ void check_slices(const tw_kernel& kernel, tw_type type, const std::string& type
   matmul.dst_type = kernel.dst;
   matmul.kernel = kernel.name;
   const tilewright::Plan plan(device, matmul);
-  const std::vector<uint8_t> rows = make_rows(most_rows * depth, type_name);
+  const std::vector<uint8_t>& rows = rows_of(type_name);
   for (const size_t m : counts) {
     auto source = tilewright::sized<tw_lhs_source>();
     source.data = rows.data();
     source.data_bytes = rows.size() / most_rows * m;
-    source.stride = depth * bytes_of_float(type_name);
+    source.stride = longest_row * bytes_of_float(type_name);
     std::vector<uint8_t> packed(plan.lhs_bytes(m), 0x55);
     const size_t slices = plan.lhs_slices(m);
     EXPECT_GE(slices, 2U) << m << " rows";

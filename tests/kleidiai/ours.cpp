@@ -14,13 +14,13 @@ bool is_theirs(const LayoutText& layout) {
 }
 
 bool fits_lhs(const tw_layout& layout, const TheirKernel& kernel) {
-  const LayoutText text = read_layout(layout.text);
+  const LayoutText& text = read_layout(layout.text);
   return text.lhs && is_theirs(text) && text.panel == kernel.mr && text.kr == kernel.depth();
 }
 
 /// Of int4 with a scale for each column: tests/kleidiai/names has the others.
 bool fits_rhs(const tw_layout& layout, const TheirKernel& kernel) {
-  const LayoutText text = read_layout(layout.text);
+  const LayoutText& text = read_layout(layout.text);
   return !text.lhs && is_theirs(text) && text.bits == 4 && text.block == 0 &&
          text.panel == kernel.nr && text.kr == kernel.depth();
 }

@@ -81,7 +81,7 @@ std::string to_string(const PackCase& c) {
 
 std::string check_packer(const tw_packer& packer, const PackCase& c) {
   std::mt19937 random(c.seed);
-  const LayoutText layout = read_layout(packer.layout->text, vector_bytes(*packer.layout) / 16);
+  const LayoutText& layout = read_layout(packer.layout->text, vector_bytes(*packer.layout) / 16);
   Source source;
   OperandCodes codes = make_source(packer, c, layout, random, source);
   const StaticMatmul numbers = static_numbers(c, source, codes);

@@ -3,41 +3,42 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
-
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tw::test {
 
-/// type == name without a call: matrices are converted value by value, some by emulated machines.
+template <size_t... i>
+[[gnu::always_inline]] inline bool are_same(const char* a, const char* b,
+                                            std::index_sequence<i...> /*places*/) {
+  return ((a[i] == b[i]) && ...);
+}
+/// type == name without a call: matrices are converted value by value, some by emulated machines,
+/// where a call costs as much as dozens of instructions.
 template <size_t n>
-bool is(const std::string& type, const char (&name)[n]) {
-  return type.size() == n - 1 && std::memcmp(type.data(), name, n - 1) == 0;
+[[gnu::always_inline]] inline bool is(const std::string& type, const char (&name)[n]) {
+  return type.size() == n - 1 && are_same(type.data(), name, std::make_index_sequence<n - 1>());
 }
 
-/// The nearest f16, ties to even.
-inline uint16_t half_bits(float value) {
-  const auto sign = static_cast<uint16_t>(std::signbit(value) ? 0x8000 : 0);
-  const double size = std::fabs(double{value});
-  if (std::isnan(value)) return static_cast<uint16_t>(sign | 0x7e00);
-  if (size >= 65520) return static_cast<uint16_t>(sign | 0x7c00);  // halfway to 2^16
-  const int exponent = size == 0 ? -14 : std::max(std::ilogb(size), -14);
-  const double steps = std::nearbyint(std::ldexp(size, 10 - exponent));
-  // A normal number's leading bit, 1024, counts as one more of the exponent.
-  return static_cast<uint16_t>(sign + ((exponent + 14) << 10) + static_cast<int>(steps));
+/// 2^exponent, of a normal number.
+inline double power_of_2(int exponent) {
+  return std::bit_cast<double>(static_cast<uint64_t>(exponent + 1023) << 52);
 }
 
 inline float half_value(uint16_t bits) {
   const int exponent = bits >> 10 & 31;
   const int mantissa = bits & 1023;
-  float size = std::ldexp(static_cast<float>(exponent == 0 ? mantissa : 1024 + mantissa),
-                          std::max(exponent, 1) - 25);
+  double size = (exponent == 0 ? mantissa : 1024 + mantissa) *
+                power_of_2((exponent == 0 ? 1 : exponent) - 25);
   if (exponent == 31) size = mantissa == 0 ? INFINITY : NAN;
-  return std::copysign(size, (bits & 0x8000) != 0 ? -1.0F : 1.0F);
+  return static_cast<float>((bits & 0x8000) != 0 ? -size : size);
 }
 
 /// How many bits a float keeps as "f16", "bf16" or "f32".
@@ -46,45 +47,63 @@ inline size_t bytes_of_float(const std::string& type) {
   return is(type, "f32") || is(type, "i32") ? 4 : 2;
 }
 
+/// `value` with all that a type of so many bits behind the point cannot hold rounded off, to
+/// nearest even: least is the exponent of its least number, limit what rounds to an infinity.
+inline float rounded_to_bits(float value, int behind_point, int least, double limit) {
+  const uint32_t size = std::bit_cast<uint32_t>(value) & 0x7fffffff;
+  if (size == 0 || size >= 0x7f800000) return value;
+  const int unit = std::max(static_cast<int>(size >> 23) - 127 - behind_point, least);
+  const double shift = 1.5 * power_of_2(unit + 52);  // whose last bit is worth a unit
+  const double rounded = std::fabs((value + shift) - shift);
+  return std::copysign(rounded >= limit ? INFINITY : static_cast<float>(rounded), value);
+}
+inline float rounded_to_half(float value) {
+  return rounded_to_bits(value, 10, -24, 65520);  // halfway to 2^16
+}
+
+/// Of a value that f16 holds.
+inline uint16_t bits_of_half(float value) {
+  const auto bits = std::bit_cast<uint32_t>(value), size = bits & 0x7fffffff;
+  const uint32_t sign = bits >> 16 & 0x8000;
+  uint32_t half = (size - (112U << 23)) >> 13;
+  if (size < 113U << 23) half = static_cast<uint32_t>(std::bit_cast<float>(size) * 0x1p24F);
+  if (size >= 0x7f800000) half = size == 0x7f800000 ? 0x7c00 : 0x7e00;
+  return static_cast<uint16_t>(sign | half);
+}
+
+/// The nearest f16, ties to even.
+inline uint16_t half_bits(float value) {
+  return bits_of_half(rounded_to_half(value));
+}
+
 /// The power of two not above its size that is a normal f32; of 2^-127 and what is no number none
 /// is made.
 inline float power_of_two(float value) {
-  const float size = std::fabs(value);
   if (std::isnan(value)) return 1;
-  return std::exp2(std::clamp(std::floor(std::log2(size)), -126.0F, 127.0F));
+  const uint32_t exponent = std::bit_cast<uint32_t>(value) >> 23 & 0xff;
+  return std::bit_cast<float>(std::clamp(exponent, 1U, 254U) << 23);
 }
 
 /// To nearest even; `value` with all that the type cannot hold rounded off.
 inline float rounded_to(const std::string& type, float value) {
+  if (is(type, "f32") || is(type, "i8")) return value;
+  if (is(type, "f16")) return rounded_to_half(value);
+  if (is(type, "bf16")) return rounded_to_bits(value, 7, -133, 0x1.ffp127);
   if (is(type, "e8m0")) return power_of_two(value);
   if (is(type, "e5m3")) return half_value(half_bits(value) & 0x7f80);
-  if (is(type, "f32") || is(type, "i8") || !std::isfinite(value) || value == 0) return value;
-  const bool half = is(type, "f16");
-  int exponent = 0;
-  std::frexp(value, &exponent);  // 2^(exponent - 1) <= |value|
-  const int lowest = half ? -24 : -133;
-  const int unit = std::max(exponent - (half ? 11 : 8), lowest);
-  const double rounded = std::ldexp(std::nearbyint(std::ldexp(double{value}, -unit)), unit);
-  if (std::fabs(rounded) >= (half ? 65520.0 : 0x1.ffp127)) return std::copysign(INFINITY, value);
-  return static_cast<float>(rounded);
+  throw std::invalid_argument("no type of floats: " + type);
 }
 
 /// The low bytes are the value's, which the type must hold.
 inline uint32_t float_bits(const std::string& type, float value) {
-  uint32_t bits = 0;
-  std::memcpy(&bits, &value, sizeof bits);
+  const auto bits = std::bit_cast<uint32_t>(value);
   if (is(type, "f32")) return bits;
+  if (is(type, "f16")) return bits_of_half(value);
   if (is(type, "bf16")) return bits >> 16;
   if (is(type, "i8")) return static_cast<uint8_t>(static_cast<int>(value));
   if (is(type, "e8m0")) return bits >> 23;
   if (is(type, "e5m3")) return half_bits(value) >> 7 & 0xff;
-  const uint32_t sign = bits >> 16 & 0x8000;
-  if (std::isnan(value)) return sign | 0x7e00;
-  if (std::isinf(value)) return sign | 0x7c00;
-  if (std::fabs(value) < 0x1p-14F) {
-    return sign | static_cast<uint32_t>(std::ldexp(std::fabs(value), 24));
-  }
-  return sign | ((bits & 0x7fffffff) - (112U << 23)) >> 13;
+  throw std::invalid_argument("no type of floats: " + type);
 }
 
 /// What an output of that type is in memory when `value` is right as f32: rounded once, a NaN
@@ -113,9 +132,7 @@ inline float value_of_bits(const std::string& type, uint32_t bits) {
   if (is(type, "i8")) return static_cast<int8_t>(bits);
   if (is(type, "bf16")) bits <<= 16;
   if (is(type, "e8m0")) bits <<= 23;
-  float value = 0;
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
+  return std::bit_cast<float>(bits);
 }
 
 }  // namespace tw::test

@@ -8,9 +8,11 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "reference/fused.h"
@@ -113,8 +115,7 @@ inline void read_pair(const std::string& text, LayoutText& layout) {
   }
 }
 
-/// `vl` is the length of vectors in units of 16 bytes: panels of "n8vl" have 8 * vl columns.
-inline LayoutText read_layout(const std::string& text, size_t vl = 1) {
+inline LayoutText parse_layout(const std::string& text, size_t vl) {
   LayoutText layout;
   std::istringstream words(text);
   std::string word;
@@ -172,6 +173,15 @@ inline LayoutText read_layout(const std::string& text, size_t vl = 1) {
     }
   }
   return layout;
+}
+
+/// `vl` is the length of vectors in units of 16 bytes: panels of "n8vl" have 8 * vl columns. Of a
+/// text that was read before it is what was made then: kernels by the hundred have the same
+/// layouts.
+inline const LayoutText& read_layout(const std::string& text, size_t vl = 1) {
+  thread_local std::map<std::pair<std::string, size_t>, LayoutText> known;
+  const auto at = known.find({text, vl});
+  return at != known.end() ? at->second : known[{text, vl}] = parse_layout(text, vl);
 }
 
 inline FieldText scales_of(const LayoutText& layout) {
