@@ -150,6 +150,8 @@ int run_sweep(const SweepOptions& options) {
   const CoreModel core = read_core(places.templates, core_name);
   const SweepFolder folder = folder_of(options, aim);
   check_ours(folder.folder);
+  std::vector<tuner::JobMatmul> shapes;  // told before tiles are tried, which takes seconds
+  if (options.measure > 0) shapes = measured_shapes(options, aim, places);
 
   std::vector<SweepPoint> points = sweep_points(aim);
   Shipped shipped;
@@ -173,7 +175,7 @@ int run_sweep(const SweepOptions& options) {
                       fmt::format("tilewright sweep {} --isa {}", options.family, options.isa)};
   write_kernels(folder.folder, specs_of(aim, all, origin), origin, places);
   if (options.measure > 0) {
-    measure_sweep(options, aim, all, core, isas, places, folder, shipped);
+    measure_sweep(options, aim, shapes, all, core, isas, places, folder, shipped);
   }
   return 0;
 }

@@ -9,6 +9,7 @@
 #include "command/commands.h"
 #include "command/places.h"
 #include "pipeline/sweep.h"
+#include "tuner/job.h"
 
 namespace tw {
 
@@ -27,8 +28,14 @@ std::string sweep_counts(const Sweep& sweep);
 std::string sweep_table(const Sweep& sweep, const std::string& family, const Shipped& shipped,
                         size_t most);
 
-/// Compiles what is best and what ships, races them here, and prints who won.
-void measure_sweep(const SweepOptions& options, const SweepAim& aim, const Sweep& sweep,
+/// What --measure measures: every number of rows by itself, with weights from memory and in the
+/// caches, since another layout may win for each. Throws where nothing can be measured.
+std::vector<tuner::JobMatmul> measured_shapes(const SweepOptions& options, const SweepAim& aim,
+                                              const Places& places);
+
+/// Compiles what is best and what ships, races them here on `shapes`, and prints who won.
+void measure_sweep(const SweepOptions& options, const SweepAim& aim,
+                   const std::vector<tuner::JobMatmul>& shapes, const Sweep& sweep,
                    const CoreModel& core, IsaLibrary& isas, const Places& places,
                    const SweepFolder& folder, const Shipped& shipped);
 

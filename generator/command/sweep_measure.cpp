@@ -72,11 +72,6 @@ void run_tool(const tuner::Words& words, Progress& progress, double from) {
 
 /// The tuner's program with these kernels. Where it is built again only kernels are compiled anew.
 std::string build_program(const Places& places, const SweepFolder& folder) {
-  if (places.generated.empty()) {
-    throw std::runtime_error(
-        "--measure compiles the tuner's program: the command of a source tree can do so, an "
-        "installed one has no sources");
-  }
   const std::string source = places.generated.parent_path().string();
   const std::string build = fs::absolute(folder.root / "program").string();
   const std::string kernels = fs::absolute(folder.folder / "best").string();
@@ -107,33 +102,6 @@ Workload usual_shapes(const SweepAim& aim) {
   workload.matmuls = {matmul};
   for (const int64_t m : sweep_rows) workload.rows.push_back({m, 1});
   return workload;
-}
-
-/// Every number of rows by itself, with weights from memory and in the caches: another layout may
-/// win for each.
-std::vector<tuner::JobMatmul> shapes_of(const SweepOptions& options, const SweepAim& aim) {
-  const Workload workload =
-      options.workload.empty() ? usual_shapes(aim) : read_workload(options.workload);
-  std::vector<tuner::JobMatmul> shapes;
-  for (const tuner::JobMatmul& matmul : job_matmuls(workload)) {
-    const tuner::Wanted& wanted = matmul.wanted;
-    const bool same = wanted.family == aim.family.name &&
-                      wanted.block == static_cast<size_t>(plan_block(aim)) &&
-                      (aim.block == 0 || wanted.scales == name(aim.scales));
-    for (const tuner::Calls& calls : wanted.mix) {
-      if (!same) continue;
-      tuner::JobMatmul one = matmul;
-      one.wanted.mix = {calls};
-      for (const tuner::Regime regime : {tuner::Regime::streamed, tuner::Regime::hot}) {
-        one.wanted.regime = regime;
-        shapes.push_back(one);
-      }
-    }
-  }
-  if (shapes.empty()) {
-    throw std::runtime_error(fmt::format("{}: no matrix of {}", options.workload, aim.family.name));
-  }
-  return shapes;
 }
 
 /// Each shape has its part of the time: what takes longest is not what matters most here.
@@ -243,10 +211,41 @@ std::string core_text(const tuner::ReportCore& core, const Sweep& chosen, const 
 
 }  // namespace
 
-void measure_sweep(const SweepOptions& options, const SweepAim& aim, const Sweep& all,
+std::vector<tuner::JobMatmul> measured_shapes(const SweepOptions& options, const SweepAim& aim,
+                                              const Places& places) {
+  if (places.generated.empty()) {
+    throw std::runtime_error(
+        "--measure compiles the tuner's program: the command of a source tree can do so, an "
+        "installed one has no sources");
+  }
+  const Workload workload =
+      options.workload.empty() ? usual_shapes(aim) : read_workload(options.workload);
+  std::vector<tuner::JobMatmul> shapes;
+  for (const tuner::JobMatmul& matmul : job_matmuls(workload)) {
+    const tuner::Wanted& wanted = matmul.wanted;
+    const bool same = wanted.family == aim.family.name &&
+                      wanted.block == static_cast<size_t>(plan_block(aim)) &&
+                      (aim.block == 0 || wanted.scales == name(aim.scales));
+    for (const tuner::Calls& calls : wanted.mix) {
+      if (!same) continue;
+      tuner::JobMatmul one = matmul;
+      one.wanted.mix = {calls};
+      for (const tuner::Regime regime : {tuner::Regime::streamed, tuner::Regime::hot}) {
+        one.wanted.regime = regime;
+        shapes.push_back(one);
+      }
+    }
+  }
+  if (shapes.empty()) {
+    throw std::runtime_error(fmt::format("{}: no matrix of {}", options.workload, aim.family.name));
+  }
+  return shapes;
+}
+
+void measure_sweep(const SweepOptions& options, const SweepAim& aim,
+                   const std::vector<tuner::JobMatmul>& shapes, const Sweep& all,
                    const CoreModel& core, IsaLibrary& isas, const Places& places,
                    const SweepFolder& folder, const Shipped& shipped) {
-  const std::vector<tuner::JobMatmul> shapes = shapes_of(options, aim);
   const Sweep chosen = sweep(aim, rivals(all, shipped, static_cast<size_t>(options.measure)), core,
                              isas, [](double) {});
   write_rivals(aim, chosen, places, folder.folder);
