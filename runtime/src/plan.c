@@ -85,14 +85,15 @@ static bool asked_for(const tw_kernel* kernel, const tw_matmul* matmul) {
          matmul->rhs_layout != 0;
 }
 
+/* Thousands of rows are asked, several times for a plan: numbers first, names at the end. */
 static bool fits(const tw_kernel* kernel, const tw_matmul* matmul) {
-  return strcmp(kernel->family, matmul->family) == 0 && kernel->dst == matmul->dst_type &&
-         kernel->lhs != NULL && kernel->rhs != NULL &&
+  return kernel->dst == matmul->dst_type && kernel->lhs != NULL && kernel->rhs != NULL &&
          kernel->tile_m + kernel->tile_m_scalable >= 1 && kernel->tile_m <= TW_MAX_TILE_M &&
-         (matmul->kernel == NULL || strcmp(matmul->kernel, kernel->name) == 0) &&
          (matmul->block == 0 || matmul->block == kernel->rhs->block) &&
          (matmul->scales == TW_SCALES_UNSET || matmul->scales == kernel->rhs->block_scales) &&
-         (matmul->rhs_layout == 0 || matmul->rhs_layout == kernel->rhs->id);
+         (matmul->rhs_layout == 0 || matmul->rhs_layout == kernel->rhs->id) &&
+         strcmp(kernel->family, matmul->family) == 0 &&
+         (matmul->kernel == NULL || strcmp(matmul->kernel, kernel->name) == 0);
 }
 
 static bool wanted(const tw_kernel* kernel, const tw_matmul* matmul) {
@@ -105,7 +106,7 @@ static bool is_exact(const tw_kernel* kernel, const tw_matmul* matmul) {
 }
 
 static bool usable(const tw_kernel* kernel, const tw_matmul* matmul, const tw_device* device) {
-  return wanted(kernel, matmul) && is_exact(kernel, matmul) && tw_runnable_kernel(kernel, device);
+  return tw_runnable_kernel(kernel, device) && wanted(kernel, matmul) && is_exact(kernel, matmul);
 }
 
 /* Why no kernel is left: walks the conditions from the weakest to the strongest. */
@@ -186,7 +187,8 @@ static void add_choices(tw_plan* plan, const tw_matmul* matmul) {
   for (size_t i = 0; i < plan->registry.kernel_count; ++i) {
     const tw_kernel* kernel = &plan->registry.kernels[i];
     tw_choice choice;
-    if (!usable(kernel, matmul, &plan->device) || kernel->rhs->id != plan->rhs->id) continue;
+    if (kernel->rhs == NULL || kernel->rhs->id != plan->rhs->id) continue;
+    if (!usable(kernel, matmul, &plan->device)) continue;
     if (!tw_make_choice(plan, kernel, &choice)) continue;
     const bool unpacked = tw_reads_rows(kernel, plan->lhs_type);
     if (named == NULL && plan->split.count == 0) plan->lhs_unpacked = unpacked;
@@ -276,7 +278,7 @@ static tw_status check_depth(const tw_registry* registry, const tw_device* devic
   for (size_t i = 0; i < registry->kernel_count; ++i) {
     const tw_kernel* kernel = &registry->kernels[i];
     if (usable(kernel, matmul, device)) return TW_OK;
-    if (!wanted(kernel, matmul) || !tw_runnable_kernel(kernel, device)) continue;
+    if (!tw_runnable_kernel(kernel, device) || !wanted(kernel, matmul)) continue;
     if (kernel->rhs->exact_k > deepest) deepest = kernel->rhs->exact_k;
   }
   if (deepest == 0) return TW_OK; /* nothing runs, for other reasons */

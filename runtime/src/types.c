@@ -51,11 +51,9 @@ static void append_read(tw_text* list, const tw_registry* registry, const tw_ker
 
 /* All kernels of a family add to what dst holds, or none does. */
 static tw_status check_accumulate(const tw_registry* registry, const tw_matmul* matmul) {
-  tw_text adding = {.length = 0};
   bool is_known = false;
   for (size_t i = 0; i < registry->kernel_count; ++i) {
     const tw_kernel* kernel = &registry->kernels[i];
-    if (kernel->accumulate != 0) tw_append_word(&adding, kernel->family);
     if (strcmp(kernel->family, matmul->family) != 0) continue;
     if ((kernel->accumulate != 0) == (matmul->accumulate != 0)) return TW_OK;
     is_known = true;
@@ -65,6 +63,11 @@ static tw_status check_accumulate(const tw_registry* registry, const tw_matmul* 
     return tw_fail(TW_UNSUPPORTED,
                    "tw_plan_create: matmul.accumulate is 0; %s adds to what dst holds",
                    matmul->family);
+  }
+  tw_text adding = {.length = 0};
+  for (size_t i = 0; i < registry->kernel_count; ++i) {
+    const tw_kernel* kernel = &registry->kernels[i];
+    if (kernel->accumulate != 0) tw_append_word(&adding, kernel->family);
   }
   return tw_fail(TW_UNSUPPORTED,
                  "tw_plan_create: matmul.accumulate is %d; %s does not add to what dst holds; "
