@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tw::test {
@@ -56,6 +57,16 @@ TEST_P(HalfReference, KnowsWhatIsNoNumber) {
 
 INSTANTIATE_TEST_SUITE_P(, HalfReference, testing::Values("f16", "bf16"),
                          [](const auto& type) { return std::string(type.param); });
+
+TEST(HalfReferences, PowersOfTwoAreNotAbove) {
+  for (int exponent = -126; exponent <= 127; ++exponent) {
+    const auto power = static_cast<float>(std::ldexp(1, exponent));
+    const float below = std::nextafter(power, 0.0F);
+    EXPECT_EQ(rounded_to("e8m0", power), power);
+    EXPECT_EQ(rounded_to("e8m0", std::nextafter(power, INFINITY)), power);
+    EXPECT_EQ(rounded_to("e8m0", -below), exponent == -126 ? power : power / 2) << exponent;
+  }
+}
 
 TEST(HalfReferences, OtherTypesAreRefused) {
   EXPECT_THROW(rounded_to("f64", 1), std::invalid_argument);

@@ -46,8 +46,7 @@ const std::vector<uint8_t>& rows_of(const std::string& type) {
   return rows;
 }
 
-void check_slices(const tw_kernel& kernel, tw_type type, const std::string& type_name,
-                  const std::vector<size_t>& counts) {
+void check_slices(const tw_kernel& kernel, tw_type type, const std::string& type_name) {
   const size_t k = 16384 + 3 * kernel.lhs->block;
   ASSERT_LE(k, longest_row);
   const size_t depth = k / kernel.rhs->block * kernel.rhs->block;
@@ -61,7 +60,7 @@ void check_slices(const tw_kernel& kernel, tw_type type, const std::string& type
   matmul.kernel = kernel.name;
   const tilewright::Plan plan(device, matmul);
   const std::vector<uint8_t>& rows = rows_of(type_name);
-  for (const size_t m : counts) {
+  for (const size_t m : {size_t{1}, size_t{3}, most_rows}) {
     auto source = tilewright::sized<tw_lhs_source>();
     source.data = rows.data();
     source.data_bytes = rows.size() / most_rows * m;
@@ -91,8 +90,8 @@ void check_slices(const tw_kernel& kernel, tw_type type, const std::string& type
 }
 
 TEST_P(LhsSlices, OfLongRows) {
-  check_slices(*GetParam(), TW_F32, "f32", {1, most_rows});
-  check_slices(*GetParam(), TW_BF16, "bf16", {3});
+  check_slices(*GetParam(), TW_F32, "f32");
+  check_slices(*GetParam(), TW_BF16, "bf16");
 }
 
 INSTANTIATE_TEST_SUITE_P(, LhsSlices, testing::ValuesIn(layouts_of_blocks()),

@@ -28,15 +28,15 @@ template <size_t n>
 }
 
 /// 2^exponent, of a normal number.
-inline double power_of_2(int exponent) {
+inline double two_to(int exponent) {
   return std::bit_cast<double>(static_cast<uint64_t>(exponent + 1023) << 52);
 }
 
 inline float half_value(uint16_t bits) {
   const int exponent = bits >> 10 & 31;
   const int mantissa = bits & 1023;
-  double size = (exponent == 0 ? mantissa : 1024 + mantissa) *
-                power_of_2((exponent == 0 ? 1 : exponent) - 25);
+  double size =
+      (exponent == 0 ? mantissa : 1024 + mantissa) * two_to((exponent == 0 ? 1 : exponent) - 25);
   if (exponent == 31) size = mantissa == 0 ? INFINITY : NAN;
   return static_cast<float>((bits & 0x8000) != 0 ? -size : size);
 }
@@ -53,7 +53,7 @@ inline float rounded_to_bits(float value, int behind_point, int least, double li
   const uint32_t size = std::bit_cast<uint32_t>(value) & 0x7fffffff;
   if (size == 0 || size >= 0x7f800000) return value;
   const int unit = std::max(static_cast<int>(size >> 23) - 127 - behind_point, least);
-  const double shift = 1.5 * power_of_2(unit + 52);  // whose last bit is worth a unit
+  const double shift = 1.5 * two_to(unit + 52);  // whose last bit is worth a unit
   const double rounded = std::fabs((value + shift) - shift);
   return std::copysign(rounded >= limit ? INFINITY : static_cast<float>(rounded), value);
 }

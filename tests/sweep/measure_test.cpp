@@ -94,15 +94,16 @@ TEST(SweepMeasure, SaysWhatFailed) {
   const Folder folder;
   write_tools(folder, "Segmentation fault\n");
   folder.write("fail", "");
-  Ran ran = measure(folder, "--measure 1");
-  EXPECT_EQ(ran.status, 1);
-  EXPECT_NE(ran.output.find("no compiler\n"), std::string::npos) << ran.output;
-  EXPECT_NE(ran.output.find("ended with status 3"), std::string::npos) << ran.output;
   folder.write("other.yaml", "workload: o\nmatmuls: [{name: a, n: 64, k: 64}]\nm: [1]\n");
-  ran = measure(folder, "--measure 1 --workload other.yaml");
+  Ran ran = measure(folder, "--measure 1 --workload other.yaml");
   EXPECT_EQ(ran.status, 1);
   EXPECT_NE(ran.output.find("other.yaml: no matrix of " + std::string(kFamily)), std::string::npos)
       << ran.output;
+  EXPECT_FALSE(fs::exists(folder.path() / "sweeps")) << "tiles were tried before";
+  ran = measure(folder, "--measure 1");
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_NE(ran.output.find("no compiler\n"), std::string::npos) << ran.output;
+  EXPECT_NE(ran.output.find("ended with status 3"), std::string::npos) << ran.output;
 }
 
 }  // namespace
