@@ -163,10 +163,12 @@ class AssemblyPrinter {
                          program_.registers[static_cast<size_t>(v)], view);
   }
 
-  std::string names(const std::vector<Value>& values) const {
+  const std::string& hint(Value v) const { return program_.values[static_cast<size_t>(v)].name; }
+
+  std::string names(const Operands& values) const {
     std::string text;
     for (Value v : values) {
-      const std::string& its = program_.values[static_cast<size_t>(v)].name;
+      const std::string& its = hint(v);
       if (!its.empty()) text += (text.empty() ? "" : ", ") + its;
     }
     return text;
@@ -211,7 +213,7 @@ class AssemblyPrinter {
       };
     }
     const std::string comment =
-        op.results.empty() ? (op.args.empty() ? "" : names({op.args.back()})) : names(op.results);
+        op.results.empty() ? (op.args.empty() ? "" : hint(op.args.back())) : names(op.results);
     for (size_t i = 0; i < op.row->assembly.size(); ++i) {
       line(format_row_text(op.row->assembly[i], values), i == 0 ? comment : "");
     }
@@ -255,8 +257,8 @@ class AssemblyPrinter {
           fmt::format("{} has no assembly rule to branch when {}", isa_.name, inverse));
     }
     rule(jumps->second, {{"a", branch->a}, {"b", branch->b}}, {{"label", otherwise}},
-         fmt::format("unless {} {} {}", names({branch->a}), tw::name(branch->compare),
-                     names({branch->b})));
+         fmt::format("unless {} {} {}", hint(branch->a), tw::name(branch->compare),
+                     hint(branch->b)));
     region(branch->then_body);
     if (has_else) {
       rule(isa_.rules.jump, {}, {{"label", local(name + "_done")}});

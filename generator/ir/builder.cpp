@@ -53,7 +53,7 @@ Value Builder::op(OpCode code, std::initializer_list<Value> args, With with, std
   op.bits = with.bits;
   op.offset = with.offset;
   op.imm = with.imm;
-  std::vector<Type> types;
+  Types types;
   for (Value v : args) {
     if (v < 0 || static_cast<size_t>(v) >= program_.values.size()) {
       throw std::logic_error(

@@ -137,8 +137,8 @@ std::string check_predicate(const Type& predicate, Length vector, int64_t lane_b
 }
 
 /// Every tile has a shape: the same, or those of a product.
-std::string check_tiles(const std::vector<Type>& all, Lengths lengths) {
-  std::vector<Type> tiles;
+std::string check_tiles(const Types& all, Lengths lengths) {
+  Types tiles;
   for (const Type& type : all) {
     if (type.kind == Kind::tile) tiles.push_back(type);
   }
@@ -170,10 +170,10 @@ std::string check_tiles(const std::vector<Type>& all, Lengths lengths) {
 
 std::string check_lengths(const OperationUse& use) {
   const OpInfo& about = info(use.code);
-  std::vector<Type> all = use.args;
-  all.insert(all.end(), use.results.begin(), use.results.end());
+  Types all = use.args;
+  for (const Type& result : use.results) all.push_back(result);
   if (std::string wrong = check_tiles(all, about.facts.lengths); !wrong.empty()) return wrong;
-  std::vector<Length> vectors;
+  ShortList<Length, 4> vectors;
   int64_t lane = 0;  // of the first vector
   for (size_t i = 0; i < all.size(); ++i) {
     if (all[i].kind != Kind::vector) continue;

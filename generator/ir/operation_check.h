@@ -14,8 +14,8 @@ struct OperationUse {
   int bits = 0;
   Length offset;
   int64_t imm = 0;
-  std::vector<Type> args;
-  std::vector<Type> results;
+  Types args;
+  ShortList<Type, 1> results;
 };
 
 /// Empty, or what is wrong: "the lane width is 24 bits, must be 8, 16, 32 or 64".

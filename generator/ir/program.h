@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "ir/short_list.h"
 #include "model/isa.h"
 #include "model/length.h"
 #include "model/operation.h"
@@ -25,6 +26,8 @@ struct Type {
   friend bool operator==(const Type&, const Type&) = default;
 };
 
+using Types = ShortList<Type, 4>;
+
 /// Why a value exists; for messages ("32 accumulators + 8 operands + 1 mask") and names.
 enum class Role { other, accumulator, operand, mask, address };
 
@@ -37,17 +40,19 @@ struct ValueInfo {
   Role role = Role::other;
 };
 
+using Operands = ShortList<Value, 6>;
+
 struct Op {
   OpCode code{};
-  std::vector<Value> results;  ///< a plain operation has at most one
-  std::vector<Value> args;
+  Operands results;  ///< a plain operation has at most one
+  Operands args;
   int bits = 0;     ///< lane width
   Length offset;    ///< memory offset in bytes
   int64_t imm = 0;  ///< constant, shift, lane or ArgField
   /// Set by selection: the operation is this instruction. Then `code`, bits, offset and imm mean
   /// nothing; results, args and immediates follow the row's operands and immediates in order.
   const Row* row = nullptr;
-  std::vector<Length> immediates;
+  ShortList<Length, 2> immediates;
 };
 
 struct Loop;

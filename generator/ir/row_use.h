@@ -18,7 +18,7 @@ struct RowArg {
 /// One operation of a row's meaning with the row's immediates filled in.
 struct RowStep {
   OperationUse use;
-  std::vector<RowArg> args;
+  ShortList<RowArg, 4> args;
   int result = -1;  ///< index into Row::operands; -1: an inner value, or none
 };
 

@@ -11,15 +11,14 @@ Length result_bytes(OpCode code, Length argument) {
   return (argument * about.types[1]->bytes).divided(about.types[0]->bytes);
 }
 
-static Length vector_length(OpCode code, Length bytes, const std::vector<Type>& args,
-                            const Isa& isa) {
+static Length vector_length(OpCode code, Length bytes, const Types& args, const Isa& isa) {
   if (bytes != Length{}) return bytes;
   auto first = std::find_if(args.begin(), args.end(),
                             [](const Type& type) { return type.kind == Kind::vector; });
   return first == args.end() ? isa.vector_bytes : result_bytes(code, first->bytes);
 }
 
-static Type tile_type(Length bytes, Length rows, const std::vector<Type>& args, const Isa& isa) {
+static Type tile_type(Length bytes, Length rows, const Types& args, const Isa& isa) {
   for (const Type& type : args) {
     if (type.kind == Kind::tile) return type;
   }
@@ -28,7 +27,7 @@ static Type tile_type(Length bytes, Length rows, const std::vector<Type>& args, 
   return {Kind::tile, file->bytes, file->rows};
 }
 
-Type result_type(OpCode code, int bits, Length bytes, const std::vector<Type>& args, const Isa& isa,
+Type result_type(OpCode code, int bits, Length bytes, const Types& args, const Isa& isa,
                  Length rows) {
   Kind kind = kind_of(info(code).result);
   switch (kind) {

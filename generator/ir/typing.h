@@ -16,7 +16,7 @@ Length result_bytes(OpCode code, Length argument);
 /// `bytes` is the length of a vector result, or of the vectors that a predicate governs; zero: the
 /// length of the first vector argument or, without one, the ISA's vector length. A tile has the
 /// shape of the first one among the arguments; else `rows` of `bytes`, or that of accumulators.
-Type result_type(OpCode code, int bits, Length bytes, const std::vector<Type>& args, const Isa& isa,
+Type result_type(OpCode code, int bits, Length bytes, const Types& args, const Isa& isa,
                  Length rows = {});
 
 /// Can its registers hold values of that type? Those of a tile have exactly its shape.

@@ -1,6 +1,7 @@
 #include "schedule/insert.h"
 
 #include <algorithm>
+#include <span>
 
 #include "schedule/liveness.h"
 
@@ -80,7 +81,7 @@ void insert(Program& program, Insertions insertions) {
 }
 
 void replace_uses(Region& region, Value from, Value to) {
-  auto all = [&](std::vector<Value>& values) {
+  auto all = [&](std::span<Value> values) {
     std::replace(values.begin(), values.end(), from, to);
   };
   for (Node& node : region.nodes) {

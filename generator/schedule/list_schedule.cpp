@@ -138,7 +138,7 @@ class Scheduler {
   int growth(int i) const {
     int delta = 0;
     for (Value v : op(i).results) delta += is_vector(v) && uses_.contains(v);
-    const std::vector<Value>& args = op(i).args;
+    const Operands& args = op(i).args;
     for (auto v = args.begin(); v != args.end(); ++v) {
       const bool is_first = std::find(args.begin(), v, *v) == v;
       if (is_first && is_vector(*v) && uses_.at(*v) == 1) --delta;

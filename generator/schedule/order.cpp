@@ -21,7 +21,7 @@ size_t index(Kind kind) {
 /// A basic block with values renumbered from 0, so that orders are tried cheaply.
 struct BasicBlock {
   struct Item {
-    std::vector<int> results, args;  ///< args without repeats
+    Operands results, args;  ///< args without repeats
   };
   std::vector<Item> items;
   Dependences graph;

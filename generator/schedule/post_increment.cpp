@@ -233,37 +233,40 @@ void chain(Program& program, Loop& loop, const Walk& walk, const std::vector<Gro
   loop.body.nodes = std::move(nodes);
 }
 
-void chain_loop(Program& program, Loop& loop, bool only_neighbors) {
-  if (!straight_without_stores(loop)) return;
+bool chain_loop(Program& program, Loop& loop, bool only_neighbors) {
+  bool chained = false;
+  if (!straight_without_stores(loop)) return chained;
   for (size_t param = 0; param < loop.params.size(); ++param) {
     Walk walk;
     if (!find_walk(program, loop, param, walk)) continue;
     const std::vector<Group> parts = groups(*program.isa, loop, walk, only_neighbors);
     if (parts.empty()) continue;
     const std::vector<size_t> place = places(walk, parts);
-    if (walk.last_other <= place.front()) chain(program, loop, walk, parts, place);
+    if (walk.last_other > place.front()) continue;
+    chain(program, loop, walk, parts, place);
+    chained = true;
   }
+  return chained;
 }
 
-void chain_region(Program& program, Region& region, bool only_neighbors) {
+bool chain_region(Program& program, Region& region, bool only_neighbors) {
+  bool chained = false;
   for (Node& node : region.nodes) {
     if (auto* loop = std::get_if<std::unique_ptr<Loop>>(&node)) {
-      if ((*loop)->hot) {
-        chain_loop(program, **loop, only_neighbors);
-      } else {
-        chain_region(program, (*loop)->body, only_neighbors);
-      }
+      chained |= (*loop)->hot ? chain_loop(program, **loop, only_neighbors)
+                              : chain_region(program, (*loop)->body, only_neighbors);
     } else if (auto* branch = std::get_if<std::unique_ptr<If>>(&node)) {
-      chain_region(program, (*branch)->then_body, only_neighbors);
-      chain_region(program, (*branch)->else_body, only_neighbors);
+      chained |= chain_region(program, (*branch)->then_body, only_neighbors);
+      chained |= chain_region(program, (*branch)->else_body, only_neighbors);
     }
   }
+  return chained;
 }
 
 }  // namespace
 
-void chain_post_increments(Program& program, bool only_neighbors) {
-  chain_region(program, program.body, only_neighbors);
+bool chain_post_increments(Program& program, bool only_neighbors) {
+  return chain_region(program, program.body, only_neighbors);
 }
 
 }  // namespace tw

@@ -10,7 +10,7 @@ namespace tw {
 /// by its step, the longest row first, up to a gap. Selection then finds these rows.
 /// Does nothing where the ISA has no such rows or others need the pointer later.
 /// `only_neighbors`: joins no loads between which one through another pointer stands, so that
-/// hardly any value is loaded earlier than before.
-void chain_post_increments(Program& program, bool only_neighbors = false);
+/// hardly any value is loaded earlier than before. Returns whether it joined any.
+bool chain_post_increments(Program& program, bool only_neighbors = false);
 
 }  // namespace tw

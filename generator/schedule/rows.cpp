@@ -83,7 +83,7 @@ std::vector<std::vector<Value>> tuples(const Op& op) {
 Length vector_bytes(const Program& program, const Op& op) {
   Length longest;
   Length governed;
-  for (const std::vector<Value>* values : {&op.results, &op.args}) {
+  for (const Operands* values : {&op.results, &op.args}) {
     for (Value v : *values) {
       const Type& type = program.type(v);
       if (type.kind == Kind::predicate) governed = type.bytes * std::max(op.bits / 8, 1);

@@ -1,5 +1,7 @@
 #include "schedule/schedule.h"
 
+#include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -29,13 +31,19 @@ double hot_cycles(const Scheduled& scheduled, const CoreModel& core) {
 std::optional<Scheduled> fastest(const Program& ordered, const CoreModel& core, bool paired_loads,
                                  std::optional<AllocationError>& failed) {
   std::optional<Scheduled> best;
+  // Options that allow all rows that others made use of would select the same once more.
+  bool has_chains = true;
+  int longest = std::numeric_limits<int>::max();  // loads of a row, where nothing is chained
   const SelectOptions all{}, neighbors{.only_neighbors = true}, pairs{.loads_per_row = 2},
       single{.loads_per_row = 1};
   for (const SelectOptions& loads : {all, pairs, neighbors, single}) {
     if (paired_loads && loads.loads_per_row == 0) continue;
-    if (loads.only_neighbors && best) continue;
+    if (loads.only_neighbors && (best || !has_chains)) continue;
+    if (loads.loads_per_row >= longest) continue;
     Program selected = clone(ordered);
-    select(selected, loads);
+    const Selection made = select(selected, loads);
+    if (loads.loads_per_row == 0) has_chains = made.chained;
+    if (!made.chained) longest = std::max(made.loads_per_row, 1);
     for (const std::optional<int> spare : spares(core)) {
       Scheduled next{clone(selected), clone(selected), {}};
       if (spare) pipeline(next.pipelined, core, *spare);

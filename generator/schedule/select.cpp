@@ -26,15 +26,18 @@ struct RowRoot {
 };
 using Rows = std::map<OpCode, std::vector<RowRoot>>;
 
+int loads_of(const Row& row, const std::vector<int>& its_roots) {
+  return static_cast<int>(std::count_if(its_roots.begin(), its_roots.end(), [&](int n) {
+    return row.means[static_cast<size_t>(n)].code == OpCode::load;
+  }));
+}
+
 Rows index_rows(const Isa& isa, const SelectOptions& options) {
   Rows rows;
   for (const Row& row : isa.rows) {
     if (row.assembly.empty()) continue;
     const std::vector<int> its = roots(row);
-    const auto loads = std::count_if(its.begin(), its.end(), [&](int n) {
-      return row.means[static_cast<size_t>(n)].code == OpCode::load;
-    });
-    if (options.loads_per_row > 0 && loads > options.loads_per_row) continue;
+    if (options.loads_per_row > 0 && loads_of(row, its) > options.loads_per_row) continue;
     for (int n : its) rows[row.means[static_cast<size_t>(n)].code].push_back({&row, n});
   }
   return rows;
@@ -120,7 +123,7 @@ class BlockSelector {
     if (op.bits != 0) text += fmt::format(".{}", op.bits);
     if (info(op.code).has('i')) text += fmt::format(" #{}", op.imm);
     if (op.offset != Length{}) text += fmt::format(" [{}]", to_string(op.offset));
-    for (const std::vector<Value>* values : {&op.results, &op.args}) {
+    for (const Operands* values : {&op.results, &op.args}) {
       for (Value v : *values) {
         const Type& type = program_.type(v);
         const std::string bytes = to_string(type.bytes);
@@ -469,10 +472,18 @@ class Selector {
 
 }  // namespace
 
-void select(Program& program, const SelectOptions& options) {
+Selection select(Program& program, const SelectOptions& options) {
+  Selection made;
   drop_unused(program);
-  if (options.loads_per_row == 0) chain_post_increments(program, options.only_neighbors);
+  if (options.loads_per_row == 0) {
+    made.chained = chain_post_increments(program, options.only_neighbors);
+  }
   Selector(program, options).run();
+  for_each_op(program.body, [&](const Op& op) {
+    if (op.row == nullptr) return;
+    made.loads_per_row = std::max(made.loads_per_row, loads_of(*op.row, roots(*op.row)));
+  });
+  return made;
 }
 
 }  // namespace tw

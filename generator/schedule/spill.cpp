@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 
 #include "schedule/insert.h"
 
@@ -115,10 +116,10 @@ class Spiller {
     return op.results[0];
   }
 
-  bool uses(const std::vector<Value>& values) const {
+  bool uses(std::span<const Value> values) const {
     return std::find(values.begin(), values.end(), v_) != values.end();
   }
-  void reload(std::vector<Value>& values, std::vector<Op>& into) {
+  void reload(std::span<Value> values, std::vector<Op>& into) {
     if (uses(values)) std::replace(values.begin(), values.end(), v_, load(into));
   }
 

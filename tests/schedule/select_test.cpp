@@ -57,6 +57,21 @@ TEST(Select, PairsWithOffsetsWhenAskedTo) {
   EXPECT_EQ(rows.size(), 4U + 8U + 1U);
 }
 
+/// What other options need not be tried for.
+TEST(Select, SaysWhatItMadeUseOf) {
+  const auto made = [](const std::string& isa, int loads, int loads_per_row) {
+    Program program = stream(shipped_isa(isa), loads, 16 * loads);
+    return select(program, {.loads_per_row = loads_per_row});
+  };
+  EXPECT_TRUE(made("neon_i8mm", 8, 0).chained);
+  EXPECT_EQ(made("neon_i8mm", 8, 0).loads_per_row, 4);
+  EXPECT_FALSE(made("neon_i8mm", 8, 2).chained);
+  EXPECT_EQ(made("neon_i8mm", 8, 2).loads_per_row, 2);
+  EXPECT_EQ(made("neon_i8mm", 8, 1).loads_per_row, 1);
+  EXPECT_FALSE(made("avx2", 8, 0).chained);
+  EXPECT_EQ(made("avx2", 8, 0).loads_per_row, 0);  // additions read memory
+}
+
 TEST(Select, LoadsBetweenTwoNeighborsPairWithTheNearer) {
   Builder b("between", shipped_isa("neon_i8mm"));
   const Value source = b.arg(ArgField::lhs);
