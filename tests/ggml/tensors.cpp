@@ -20,17 +20,25 @@ uint16_t random_half(std::mt19937& random) {
   return static_cast<uint16_t>((random() & 0x8000) | (9 + random() % 3) << 10 | (random() & 1023));
 }
 
-/// Of one value where the type has no blocks.
-void set_block(std::mt19937& random, const WeightType& type, uint8_t* at) {
-  const uint16_t half = random_half(random);
-  if (type.number == type_f32 || type.number == type_bf16) {
-    const std::string name = type.number == type_f32 ? "f32" : "bf16";
-    const uint32_t bits = test::float_bits(name, test::rounded_to(name, test::half_value(half)));
+void fill(std::mt19937& random, uint8_t* bytes, size_t count) {
+  for (size_t i = 0; i < count; ++i) bytes[i] = static_cast<uint8_t>(random());
+}
+
+void set_float(std::mt19937& random, const WeightType& type, uint8_t* at) {
+  const float value = test::half_value(random_half(random));
+  if (type.number == type_f32) {
+    std::memcpy(at, &value, sizeof value);
+  } else {
+    const uint32_t bits = test::float_bits("bf16", test::rounded_to("bf16", value));
     std::memcpy(at, &bits, type.block_bytes);
-    return;
   }
-  for (size_t b = 0; b < type.block_bytes; ++b) at[b] = static_cast<uint8_t>(random());
-  const test::GgmlType* ggml = test::find_ggml(type.name);
+}
+
+/// Of one value where the type has no blocks.
+void set_block(std::mt19937& random, const WeightType& type, const test::GgmlType* ggml,
+               uint8_t* at) {
+  const uint16_t half = random_half(random);
+  fill(random, at, type.block_bytes);
   std::vector<uint8_t*> scales = {at};
   if (ggml != nullptr) {
     const test::GgmlBlock block(*ggml, at);
@@ -49,6 +57,12 @@ void set_block(std::mt19937& random, const WeightType& type, uint8_t* at) {
 }
 
 }  // namespace
+
+Bytes random_bytes(std::mt19937& random, size_t count) {
+  Bytes bytes(count);
+  fill(random, bytes.data(), count);
+  return bytes;
+}
 
 OwnTensor make_tensor(int32_t type, Extents extents) {
   OwnTensor made;
@@ -72,8 +86,14 @@ size_t whole_blocks(int32_t type, size_t k) {
 OwnTensor random_weights(std::mt19937& random, int32_t type, Extents extents) {
   OwnTensor made = make_tensor(type, extents);
   const WeightType& weights = *weight_type(type);
+  const test::GgmlType* ggml = test::find_ggml(weights.name);
+  const bool is_float = type == type_f32 || type == type_bf16;
   for (size_t at = 0; at < made.bytes.size(); at += weights.block_bytes) {
-    set_block(random, weights, &made.bytes[at]);
+    if (is_float) {
+      set_float(random, weights, &made.bytes[at]);
+    } else {
+      set_block(random, weights, ggml, &made.bytes[at]);
+    }
   }
   return made;
 }

@@ -13,6 +13,7 @@ namespace tw::ggml {
 
 using Bytes = std::vector<uint8_t>;
 using Extents = std::array<size_t, 4>;
+Bytes random_bytes(std::mt19937& random, size_t count);
 
 inline constexpr int32_t kTypes[] = {type_f32,   type_f16,  type_q4_0,   type_q4_1,   type_q5_0,
                                      type_q5_1,  type_q8_0, type_q4_k,   type_q5_k,   type_q6_k,

@@ -1,16 +1,20 @@
 // Writes the tests of one instruction table: a C file and an assembly file with a function per row
 // and choice of operands, a table of the functions, and the operands with the results that the
-// interpreter gives.
+// interpreter gives. Rows of tables that this one extends are left to those, where vectors are as
+// long.
 //
 //   write_rows TEMPLATES ISA OUT      writes OUT/rows_ISA.c, .S, _table.c and .cases; and for
 //                                     vectors of a length known only at run time _256.cases ...
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <map>
 #include <set>
+#include <string>
+#include <utility>
 
 #include "emit/assembly_printer.h"
 #include "emit/c_file.h"
@@ -28,12 +32,35 @@ struct Counts {
   int folded = 0;        ///< several operations: the C printer leaves that to compilers
   int by_other = 0;      ///< another row has the C text of the same operation
   int struct_field = 0;  ///< `arg`: C names the field
+  int elsewhere = 0;     ///< not counted above: of tables that this one extends
 };
+
+using Place = std::pair<std::string, int>;  ///< a file and a line
+
+Place place_of(const Row& row) {
+  return {row.where.file, row.where.line};
+}
+
+/// Rows that the tests of other tables execute, of which this table has them.
+std::set<Place> rows_of_others(IsaLibrary& library, const Isa& isa) {
+  std::set<Place> places;
+  std::set<std::string> known;
+  for (const Row& row : isa.rows) {
+    const std::string table = std::filesystem::path(row.where.file).stem().string();
+    const bool has_test = table != isa.name && table != isa.architecture;
+    if (!has_test || !known.insert(table).second) continue;
+    const Isa& other = library.get(table);
+    if (other.vector_bytes != isa.vector_bytes) continue;
+    for (const Row& its : other.rows) places.insert(place_of(its));
+  }
+  return places;
+}
 
 class TableWriter {
  public:
-  TableWriter(const std::filesystem::path& templates, const Isa& isa)
+  TableWriter(const std::filesystem::path& templates, const Isa& isa, std::set<Place> elsewhere)
       : isa_(isa),
+        elsewhere_(std::move(elsewhere)),
         c_rules_(read_c_file_rules(templates)),
         dialect_(only(read_dialect(templates), "elf")) {
     if (isa.vector_bytes.is_fixed()) return;
@@ -41,7 +68,13 @@ class TableWriter {
   }
 
   void add_rows() {
-    for (const Row& row : isa_.rows) add(row);
+    for (const Row& row : isa_.rows) {
+      if (elsewhere_.contains(place_of(row))) {
+        ++counts_.elsewhere;
+      } else {
+        add(row);
+      }
+    }
     if (!complaints_.empty()) {
       throw std::runtime_error(fmt::format("{}", fmt::join(complaints_, "\n")));
     }
@@ -174,16 +207,20 @@ class TableWriter {
     count(counts_.struct_field, "fields of the struct");
     return fmt::format(
         "#include \"rows/row_table.h\"\n\n{}\nconst char tw_row_isa[] = \"{}\";\n"
-        "const char tw_row_summary[] = \"{} rows, {} C, {} assembly{}\";\n"
+        "const char tw_row_summary[] = \"{} {}{}, {} C, {} assembly{}\";\n"
         "const tw_features tw_row_features = {};\n"
-        "const tw_row_function tw_row_functions[] = {{\n{}}};\n"
+        "const tw_row_function tw_row_functions[] = {{\n{}  {{0}}}};\n"
         "const size_t tw_row_function_count = {};\n",
-        declarations_, isa_.name, counts_.rows, counts_.c, counts_.assembly,
-        only.empty() ? "" : " (assembly only: " + only + ")", features.empty() ? "0" : features,
-        table_, functions_);
+        declarations_, isa_.name, counts_.rows, counts_.rows == 1 ? "row" : "rows",
+        counts_.elsewhere == 0
+            ? ""
+            : fmt::format(" beside the {} of tables that it extends", counts_.elsewhere),
+        counts_.c, counts_.assembly, only.empty() ? "" : " (assembly only: " + only + ")",
+        features.empty() ? "0" : features, table_, functions_);
   }
 
   const Isa& isa_;
+  const std::set<Place> elsewhere_;
   const CFileRules c_rules_;
   const Dialect dialect_;
   std::vector<RowGroup> groups_;
@@ -205,7 +242,8 @@ int main(int argc, char** argv) {
   }
   try {
     tw::IsaLibrary library(argv[1]);
-    tw::test::TableWriter writer(argv[1], library.get(argv[2]));
+    const tw::Isa& isa = library.get(argv[2]);
+    tw::test::TableWriter writer(argv[1], isa, tw::test::rows_of_others(library, isa));
     writer.add_rows();
     writer.write(argv[3]);
   } catch (const std::exception& error) {
