@@ -81,9 +81,7 @@ void insert(Program& program, Insertions insertions) {
 }
 
 void replace_uses(Region& region, Value from, Value to) {
-  auto all = [&](std::span<Value> values) {
-    std::replace(values.begin(), values.end(), from, to);
-  };
+  auto all = [&](std::span<Value> values) { std::replace(values.begin(), values.end(), from, to); };
   for (Node& node : region.nodes) {
     if (auto* op = std::get_if<Op>(&node)) {
       all(op->args);

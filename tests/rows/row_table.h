@@ -21,7 +21,7 @@ typedef struct tw_row_function {
 extern const char tw_row_isa[];
 extern const char tw_row_summary[];
 extern const tw_features tw_row_features;
-extern const tw_row_function tw_row_functions[];  /* and an empty one */
+extern const tw_row_function tw_row_functions[]; /* and an empty one */
 extern const size_t tw_row_function_count;
 
 #ifdef __cplusplus
