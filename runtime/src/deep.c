@@ -12,7 +12,6 @@
 #include "internal.h"
 
 enum {
-  FEW_TILES = 4,    /* of rows */
   K_STEP = 64,      /* values of k: a multiple of what layouts pad k to */
   LEAST_PART = 2048 /* of them, so that it pays to load and store sums */
 };
@@ -112,24 +111,22 @@ void tw_run_parts(const tw_plan* plan, const tw_segment* segment, const tw_args*
   }
 }
 
-/* Of a panel that stays. Measured (Zen 5): one that the next one's prefetching pushes out is read
- * again, which few tiles of rows, that wait for memory, notice sooner; floats of 16 bits hardly. */
-static size_t most_bytes(const tw_layout* rhs, bool few_tiles, size_t l2) {
-  if (tw_is_float(rhs) && rhs->data_bits == 16) return l2 / 8 * 5;
-  return few_tiles ? l2 / 4 : l2 / 8 * 3;
+/* Bytes of a panel that stays: one that the next one's prefetching pushes out is read again, which
+ * products of few rows notice most. Measured (Zen 5), as is what parts take; floats of 16 bits on
+ * both sides are done with a part sooner, and what it costs to begin one shows. */
+static size_t most_bytes(const tw_plan* plan, size_t l2) {
+  return tw_is_float(plan->rhs) && !plan->lhs_unpacked ? l2 / 8 * 5 : l2 / 4;
 }
 
 size_t tw_k_block(const tw_plan* plan, const tw_segment* segment, size_t k) {
   const tw_kernel* kernel = segment->kernel;
   const size_t rows = tw_part_rows(plan, segment);
   if (rows != 0) return k_part(plan, segment, rows, k);
-  const size_t tile_rows = tw_tile_rows(kernel, &plan->device);
-  if (segment->rows <= tile_rows || !can_be_cut(plan, kernel)) return k;
+  if (segment->rows <= tw_tile_rows(kernel, &plan->device) || !can_be_cut(plan, kernel)) return k;
   const size_t l2 = tw_l2_bytes(plan);
-  const size_t most = most_bytes(plan->rhs, segment->rows <= FEW_TILES * tile_rows, l2);
-  if (values_bytes(k, plan->rhs_panel, plan->rhs) <= most) return k;
+  if (values_bytes(k, plan->rhs_panel, plan->rhs) <= most_bytes(plan, l2)) return k;
   if (tw_choice_of(&plan->split, kernel)->adding == NULL) return k;
-  const size_t values = l2 / 4 / values_bytes(K_STEP, plan->rhs_panel, plan->rhs) * K_STEP;
+  const size_t values = l2 / 8 / values_bytes(K_STEP, plan->rhs_panel, plan->rhs) * K_STEP;
   return values >= 4 * K_STEP ? like_parts(k, values) : k;
 }
 

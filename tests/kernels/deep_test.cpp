@@ -16,7 +16,7 @@
 namespace tw::test {
 namespace {
 
-constexpr size_t kBlock = 256, kDepth = 3 * kBlock + 33, kShallow = 2 * kBlock + 130;
+constexpr size_t kBlock = 256, kDepth = 6 * kBlock + 33, kShallow = 5 * kBlock + 130;
 
 std::vector<uint8_t> whole_numbers(tw_type type, size_t count, unsigned seed) {
   std::mt19937 random(seed);
@@ -193,11 +193,12 @@ TEST_P(DeepProduct, BlocksOfDepthAddUp) {
   const size_t part =
       tw_panel_rows(kernel.rhs, &here) * (kBlock * kernel.rhs->data_bits / 8 + beside);
   const Deep whole(kernel, size_t{1} << 30, {});
-  const Deep deep(kernel, 4 * part, {});
-  const Deep sliced(kernel, 4 * part, {33, 5, 0, TW_ROWS_FIRST});
+  const Deep deep(kernel, 8 * part, {});
+  const Deep sliced(kernel, 8 * part, {33, 5, 0, TW_ROWS_FIRST});
   const size_t tile = tw_tile_rows(&kernel, &here), m = 2 * tile + 1, depth = Deep::depth(kernel);
   EXPECT_EQ(whole.block(m, depth), depth);
   EXPECT_EQ(deep.block(1, depth), depth) << "weights pass by once, so nothing is gained";
+  EXPECT_EQ(deep.block(m, 2 * kBlock), 2 * kBlock) << "a quarter of the cache stays";
   EXPECT_EQ(deep.block(m, depth), kBlock);
   for (const bool own_bias : {false, true}) {
     for (const size_t k : {depth, blocks ? depth : kShallow}) {
