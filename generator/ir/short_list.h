@@ -10,7 +10,8 @@
 
 namespace tw {
 
-/// As a std::vector; more than `inside` elements stand in one.
+/// As a std::vector; more than `inside` elements stand in one. What was moved from is only good for
+/// assignment.
 template <typename T, size_t inside>
 class ShortList {
  public:

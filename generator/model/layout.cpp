@@ -46,7 +46,7 @@ int64_t round_up(int64_t value, int64_t to) {
 }  // namespace
 
 bool operator==(const Layout& a, const Layout& b) {
-  // Most that are compared differ in one of these already, which both texts would say.
+  // Most pairs differ in one of these, all of which the text says: it is made for few.
   return a.side == b.side && a.element == b.element && a.panel == b.panel && a.block == b.block &&
          a.order.kr == b.order.kr && a.k_multiple == b.k_multiple &&
          a.fields.size() == b.fields.size() && canonical(a) == canonical(b);
