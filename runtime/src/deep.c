@@ -12,7 +12,8 @@
 #include "internal.h"
 
 enum {
-  K_STEP = 64,      /* values of k: a multiple of what layouts pad k to */
+  K_STEP = 64, /* values of k: a multiple of what layouts pad k to */
+  LEAST_BLOCK = 4 * K_STEP,
   LEAST_PART = 2048 /* of them, so that it pays to load and store sums */
 };
 
@@ -126,8 +127,9 @@ size_t tw_k_block(const tw_plan* plan, const tw_segment* segment, size_t k) {
   const size_t l2 = tw_l2_bytes(plan);
   if (values_bytes(k, plan->rhs_panel, plan->rhs) <= most_bytes(plan, l2)) return k;
   if (tw_choice_of(&plan->split, kernel)->adding == NULL) return k;
+  if (values_bytes(LEAST_BLOCK, plan->rhs_panel, plan->rhs) > l2 / 4) return k;
   const size_t values = l2 / 8 / values_bytes(K_STEP, plan->rhs_panel, plan->rhs) * K_STEP;
-  return values >= 4 * K_STEP ? like_parts(k, values) : k;
+  return like_parts(k, values > LEAST_BLOCK ? values : LEAST_BLOCK);
 }
 
 void tw_run_k_blocks(const tw_plan* plan, const tw_segment* segment, const tw_args* args,

@@ -43,7 +43,7 @@ TEST_P(Packed, AnyPartCanBeSetAndRead) {
     const size_t matrices = matrices_of(tensor.tensor), size = tensor.bytes.size();
     Bytes expect = random_bytes(size), packed(packing.bytes * matrices);
     set_span(packing, matrices, {0, size}, expect.data(), packed.data());
-    const int parts = size > 100000 ? 4 : 20;
+    const int parts = size > 100000 ? 4 : 20;  // large ones take long under an emulator
     for (int i = 0; i < parts; ++i) {
       const size_t begin = random_() % size, bytes = 1 + random_() % (size - begin);
       const Bytes part = random_bytes(bytes);

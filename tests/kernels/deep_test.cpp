@@ -16,6 +16,7 @@
 namespace tw::test {
 namespace {
 
+/// Blocks take an eighth of the cache; of no type more than five of them stay whole.
 constexpr size_t kBlock = 256, kDepth = 6 * kBlock + 33, kShallow = 5 * kBlock + 130;
 
 std::vector<uint8_t> whole_numbers(tw_type type, size_t count, unsigned seed) {

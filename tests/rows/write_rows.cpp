@@ -68,13 +68,7 @@ class TableWriter {
   }
 
   void add_rows() {
-    for (const Row& row : isa_.rows) {
-      if (elsewhere_.contains(place_of(row))) {
-        ++counts_.elsewhere;
-      } else {
-        add(row);
-      }
-    }
+    for (const Row& row : isa_.rows) add(row);
     if (!complaints_.empty()) {
       throw std::runtime_error(fmt::format("{}", fmt::join(complaints_, "\n")));
     }
@@ -114,10 +108,13 @@ class TableWriter {
   }
 
   void add(const Row& row) {
+    const bool is_own = !elsewhere_.contains(place_of(row));
+    Counts not_ours;
+    Counts& counts = is_own ? counts_ : not_ours;
+    counts_.elsewhere += is_own ? 0 : 1;
+    ++counts.rows;
     if (changes_mode(row)) {  // stands around each of the others
-      ++counts_.rows;
-      ++counts_.assembly;
-      ++row_number_;
+      ++counts.assembly;
       return;
     }
     bool in_c = false;
@@ -130,32 +127,31 @@ class TableWriter {
       const bool printed = is_printed_in_c(use, plain);
       in_c = in_c || printed;
       in_assembly = in_assembly || selected;
+      if (!is_own) continue;  // whether it is reached from here is for this table to say
       groups_.push_back(make_group(use, program, {}));
       for (auto& [vl, groups] : longer_) groups.push_back(make_group(use, program, {vl, vl}));
       for (RowFunction& function : row_functions(use, groups_.back())) print(function);
     }
-    ++counts_.rows;
-    count_texts(row, in_c, in_assembly);
-    ++row_number_;
+    count_texts(row, in_c, in_assembly, counts);
   }
 
   /// Text that no Program reaches is wrong, whatever it says.
-  void count_texts(const Row& row, bool in_c, bool in_assembly) {
+  void count_texts(const Row& row, bool in_c, bool in_assembly, Counts& counts) {
     if (in_assembly) {
-      ++counts_.assembly;
+      ++counts.assembly;
     } else if (!row.assembly.empty()) {
       complain(row, "selection never chooses it");
     }
     if (in_c) {
-      ++counts_.c;
+      ++counts.c;
     } else if (!row.c.empty() && isa_.can_print_c) {
       complain(row, "its C text is never printed");
     } else if (row.means.size() > 1) {
-      ++counts_.folded;
+      ++counts.folded;
     } else if (row.means[0].code == OpCode::arg) {
-      ++counts_.struct_field;
+      ++counts.struct_field;
     } else if (has_c_text(row.means[0])) {
-      ++counts_.by_other;
+      ++counts.by_other;
     } else if (isa_.can_print_c && !has_tiles(row)) {
       complain(row, "there is no C text for its operation");
     }
@@ -186,7 +182,7 @@ class TableWriter {
       c_symbol_ = symbol;
     }
     declarations_ += fmt::format("void {}(const tw_args* args);\n", symbol);
-    table_ += fmt::format("  {{{}, {}, {}, {}, \"{}\", {}}},\n", groups_.size() - 1, row_number_,
+    table_ += fmt::format("  {{{}, {}, {}, {}, \"{}\", {}}},\n", groups_.size() - 1, counts_.rows,
                           function.is_assembly ? 1 : 0, function.keeps ? 1 : 0, function.operands,
                           symbol);
   }
@@ -229,7 +225,6 @@ class TableWriter {
   std::vector<std::string> complaints_;
   Counts counts_;
   size_t functions_ = 0;
-  size_t row_number_ = 0;
 };
 
 }  // namespace
