@@ -6,7 +6,7 @@
 //     | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 // rhs i2 n32 kr4 pair=depth uu k%32 b16of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|scales:i8/b|minimums:i8/b|bias:f32] (8bcc09ddff75e814)
 //     | 32 f16 x scale_steps | 32 f16 x minimum_steps | 64 x k bits of codes | 32 i8 x scales a block | 32 i8 x minimums a block | 32 f32 x bias |
-// tile 1 x 32: needs 18 vector registers on amx_bf16 (14 operands + 4 masks), 32 exist
+// tile 1 x 32: needs 21 vector registers on amx_bf16 (14 operands + 7 masks), 32 exist
 //
 // from   specs/decode_bf16_qmi2k16p.yaml (2912df8dfc7f94b4)
 // again  tilewright generate
@@ -14,9 +14,10 @@
 // Registers in loop k:
 //  rax k  rcx n_left  rdx rhs  rsi dst  rdi args  r8 n  r9 rhs_stride  r10 block_left  r11 -
 //  rbx dst ...  rbp k_left  r12 rhs_prefetch  r13 ahead  zmm0 half  zmm1 upper  zmm2 mask
-//  zmm3 low_byte  zmm4 zero_0  zmm5 zero_1  zmm6 zero_0  zmm7 zero_1  zmm8 scale_0 ...
-//  zmm9 scale_1 ...  zmm10 zero ...  zmm11 minimum_0 ...  zmm12 minimum_1 ...  zmm13 lo_0 ...
-//  zmm14 mid_0 ...  zmm15 mid_0 ...  zmm16 code ...  zmm17 w_0 ...  zmm18 w_0 ...
+//  zmm3 taker  zmm4 taker  zmm5 taker  zmm6 low_byte  zmm7 zero_0  zmm8 zero_1  zmm9 zero_0
+//  zmm10 zero_1  zmm11 scale_0 ...  zmm12 scale_1 ...  zmm13 zero ...  zmm14 minimum_0 ...
+//  zmm15 minimum_1 ...  zmm16 lo_0 ...  zmm17 code_1_0 ...  zmm18 code_2_0 ...  zmm19 code ...
+//  zmm20 w_0 ...  zmm21 w_0 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -110,8 +111,18 @@ L(n):
   vpbroadcastd zmm1, r10d                                // upper
   mov r10, 50529027
   vpbroadcastd zmm2, r10d                                // mask
+  vpxord zmm3, zmm3, zmm3                                // zero
+  mov r10, 67633152
+  vpbroadcastd zmm4, r10d                                // taker
+  vpunpckldq zmm4, zmm3, zmm4                            // taker
+  mov r10, 270532608
+  vpbroadcastd zmm5, r10d                                // taker
+  vpunpckldq zmm5, zmm3, zmm5                            // taker
+  mov r10, 1082130432
+  vpbroadcastd zmm6, r10d                                // taker
+  vpunpckldq zmm3, zmm3, zmm6                            // taker
   mov r10, 255
-  vpbroadcastd zmm3, r10d                                // low_byte
+  vpbroadcastd zmm6, r10d                                // low_byte
   mov r10, rax                                           // k
   shr r10, 8                                             // super_blocks
   mov r11, rdx                                           // rhs
@@ -120,10 +131,10 @@ L(n):
   jz L(block_done)
 L(block):
   lea r11, [r11 + 128]
-  vcvtph2ps zmm4, ymmword ptr [r11 + -128]               // zero_0
-  vcvtph2ps zmm5, ymmword ptr [r11 + -96]                // zero_1
-  vcvtph2ps zmm6, ymmword ptr [r11 + -64]                // zero_0
-  vcvtph2ps zmm7, ymmword ptr [r11 + -32]                // zero_1
+  vcvtph2ps zmm7, ymmword ptr [r11 + -128]               // zero_0
+  vcvtph2ps zmm8, ymmword ptr [r11 + -96]                // zero_1
+  vcvtph2ps zmm9, ymmword ptr [r11 + -64]                // zero_0
+  vcvtph2ps zmm10, ymmword ptr [r11 + -32]               // zero_1
   mov rbp, 16
   mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
   test rbp, rbp
@@ -134,259 +145,253 @@ L(k):
   prefetcht0 byte ptr [r13 + 0]                          // ahead
   prefetcht0 byte ptr [r13 + 64]                         // ahead
   prefetcht0 byte ptr [r13 + 128]                        // ahead
-  vpmovsxbd zmm8, xmmword ptr [r11 + 128]                // scale_0
-  vcvtdq2ps zmm8, zmm8                                   // scale_0
-  vpmovsxbd zmm9, xmmword ptr [r11 + 144]                // scale_1
-  vcvtdq2ps zmm9, zmm9                                   // scale_1
-  vmulps zmm8, zmm8, zmm4                                // scale_0
-  vmulps zmm9, zmm9, zmm5                                // scale_1
-  vpxord zmm10, zmm10, zmm10                             // zero
-  vpmovsxbd zmm11, xmmword ptr [r11 + 160]               // minimum_0
-  vcvtdq2ps zmm11, zmm11                                 // minimum_0
-  vpmovsxbd zmm12, xmmword ptr [r11 + 176]               // minimum_1
-  vcvtdq2ps zmm12, zmm12                                 // minimum_1
-  vmulps zmm11, zmm11, zmm6                              // minimum
-  vmulps zmm12, zmm12, zmm7                              // minimum
-  vsubps zmm11, zmm10, zmm11                             // base
-  vsubps zmm10, zmm10, zmm12                             // base
-  vmovdqu64 zmm12, zmmword ptr [r11 + 0]                 // raw_0
-  vpandd zmm13, zmm12, zmm2                              // lo_0
-  vpsrlw zmm14, zmm12, 2                                 // mid_0
-  vpandd zmm14, zmm14, zmm2                              // mid_0
-  vpsrlw zmm15, zmm12, 4                                 // mid_0
-  vpandd zmm15, zmm15, zmm2                              // mid_0
-  vpsrlw zmm12, zmm12, 6                                 // hi_0
-  vpandd zmm12, zmm12, zmm2                              // hi_0
-  vpandd zmm16, zmm13, zmm3                              // code
+  vpmovsxbd zmm11, xmmword ptr [r11 + 128]               // scale_0
+  vcvtdq2ps zmm11, zmm11                                 // scale_0
+  vpmovsxbd zmm12, xmmword ptr [r11 + 144]               // scale_1
+  vcvtdq2ps zmm12, zmm12                                 // scale_1
+  vmulps zmm11, zmm11, zmm7                              // scale_0
+  vmulps zmm12, zmm12, zmm8                              // scale_1
+  vpxord zmm13, zmm13, zmm13                             // zero
+  vpmovsxbd zmm14, xmmword ptr [r11 + 160]               // minimum_0
+  vcvtdq2ps zmm14, zmm14                                 // minimum_0
+  vpmovsxbd zmm15, xmmword ptr [r11 + 176]               // minimum_1
+  vcvtdq2ps zmm15, zmm15                                 // minimum_1
+  vmulps zmm14, zmm14, zmm9                              // minimum
+  vmulps zmm15, zmm15, zmm10                             // minimum
+  vsubps zmm14, zmm13, zmm14                             // base
+  vsubps zmm13, zmm13, zmm15                             // base
+  vmovdqu64 zmm15, zmmword ptr [r11 + 0]                 // raw_0
+  vpandd zmm16, zmm15, zmm2                              // lo_0
+  vgf2p8affineqb zmm17, zmm15, zmm4, 0                   // code_1_0
+  vgf2p8affineqb zmm18, zmm15, zmm5, 0                   // code_2_0
+  vgf2p8affineqb zmm15, zmm15, zmm3, 0                   // code_3_0
+  vpandd zmm19, zmm16, zmm6                              // code
+  vcvtdq2ps zmm19, zmm19                                 // w_0
+  vmovdqa64 zmm20, zmm14                                 // base
+  vfmadd231ps zmm20, zmm19, zmm11                        // w_0
+  vpsrld zmm19, zmm16, 8                                 // code
+  vpandd zmm19, zmm19, zmm6                              // code
+  vcvtdq2ps zmm19, zmm19                                 // w_0
+  vmovdqa64 zmm21, zmm14                                 // base
+  vfmadd231ps zmm21, zmm19, zmm11                        // w_0
+  vpaddd zmm19, zmm20, zmm0                              // pair
+  vpsrld zmm19, zmm19, 16                                // pair
+  vpaddd zmm20, zmm21, zmm0                              // pair
+  vpternlogd zmm19, zmm20, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbx + 0], zmm19                 // pair
+  vpsrld zmm19, zmm16, 16                                // code
+  vpandd zmm19, zmm19, zmm6                              // code
+  vcvtdq2ps zmm19, zmm19                                 // w_0
+  vmovdqa64 zmm20, zmm14                                 // base
+  vfmadd231ps zmm20, zmm19, zmm11                        // w_0
+  vpsrld zmm16, zmm16, 24                                // code
   vcvtdq2ps zmm16, zmm16                                 // w_0
-  vmovdqa64 zmm17, zmm11                                 // base
-  vfmadd231ps zmm17, zmm16, zmm8                         // w_0
-  vpsrld zmm16, zmm13, 8                                 // code
-  vpandd zmm16, zmm16, zmm3                              // code
+  vmovdqa64 zmm19, zmm14                                 // base
+  vfmadd231ps zmm19, zmm16, zmm11                        // w_0
+  vpaddd zmm16, zmm20, zmm0                              // pair
+  vpsrld zmm16, zmm16, 16                                // pair
+  vpaddd zmm19, zmm19, zmm0                              // pair
+  vpternlogd zmm16, zmm19, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbx + 128], zmm16               // pair
+  vpandd zmm16, zmm17, zmm6                              // code
   vcvtdq2ps zmm16, zmm16                                 // w_0
-  vmovdqa64 zmm18, zmm11                                 // base
-  vfmadd231ps zmm18, zmm16, zmm8                         // w_0
+  vmovdqa64 zmm19, zmm14                                 // base
+  vfmadd231ps zmm19, zmm16, zmm11                        // w_0
+  vpsrld zmm16, zmm17, 8                                 // code
+  vpandd zmm16, zmm16, zmm6                              // code
+  vcvtdq2ps zmm16, zmm16                                 // w_0
+  vmovdqa64 zmm20, zmm14                                 // base
+  vfmadd231ps zmm20, zmm16, zmm11                        // w_0
+  vpaddd zmm16, zmm19, zmm0                              // pair
+  vpsrld zmm16, zmm16, 16                                // pair
+  vpaddd zmm19, zmm20, zmm0                              // pair
+  vpternlogd zmm16, zmm19, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbx + 256], zmm16               // pair
+  vpsrld zmm16, zmm17, 16                                // code
+  vpandd zmm16, zmm16, zmm6                              // code
+  vcvtdq2ps zmm16, zmm16                                 // w_0
+  vmovdqa64 zmm19, zmm14                                 // base
+  vfmadd231ps zmm19, zmm16, zmm11                        // w_0
+  vpsrld zmm16, zmm17, 24                                // code
+  vcvtdq2ps zmm16, zmm16                                 // w_0
+  vmovdqa64 zmm17, zmm14                                 // base
+  vfmadd231ps zmm17, zmm16, zmm11                        // w_0
+  vpaddd zmm16, zmm19, zmm0                              // pair
+  vpsrld zmm16, zmm16, 16                                // pair
+  vpaddd zmm17, zmm17, zmm0                              // pair
+  vpternlogd zmm16, zmm17, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbx + 384], zmm16               // pair
+  vpandd zmm16, zmm18, zmm6                              // code
+  vcvtdq2ps zmm16, zmm16                                 // w_0
+  vmovdqa64 zmm17, zmm14                                 // base
+  vfmadd231ps zmm17, zmm16, zmm11                        // w_0
+  vpsrld zmm16, zmm18, 8                                 // code
+  vpandd zmm16, zmm16, zmm6                              // code
+  vcvtdq2ps zmm16, zmm16                                 // w_0
+  vmovdqa64 zmm19, zmm14                                 // base
+  vfmadd231ps zmm19, zmm16, zmm11                        // w_0
+  vpaddd zmm16, zmm17, zmm0                              // pair
+  vpsrld zmm16, zmm16, 16                                // pair
+  vpaddd zmm17, zmm19, zmm0                              // pair
+  vpternlogd zmm16, zmm17, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbx + 512], zmm16               // pair
+  vpsrld zmm16, zmm18, 16                                // code
+  vpandd zmm16, zmm16, zmm6                              // code
+  vcvtdq2ps zmm16, zmm16                                 // w_0
+  vmovdqa64 zmm17, zmm14                                 // base
+  vfmadd231ps zmm17, zmm16, zmm11                        // w_0
+  vpsrld zmm16, zmm18, 24                                // code
+  vcvtdq2ps zmm16, zmm16                                 // w_0
+  vmovdqa64 zmm18, zmm14                                 // base
+  vfmadd231ps zmm18, zmm16, zmm11                        // w_0
   vpaddd zmm16, zmm17, zmm0                              // pair
   vpsrld zmm16, zmm16, 16                                // pair
   vpaddd zmm17, zmm18, zmm0                              // pair
   vpternlogd zmm16, zmm17, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 0], zmm16                 // pair
-  vpsrld zmm16, zmm13, 16                                // code
-  vpandd zmm16, zmm16, zmm3                              // code
+  vmovdqu64 zmmword ptr [rbx + 640], zmm16               // pair
+  vpandd zmm16, zmm15, zmm6                              // code
   vcvtdq2ps zmm16, zmm16                                 // w_0
-  vmovdqa64 zmm17, zmm11                                 // base
-  vfmadd231ps zmm17, zmm16, zmm8                         // w_0
-  vpsrld zmm13, zmm13, 24                                // code
-  vcvtdq2ps zmm13, zmm13                                 // w_0
-  vmovdqa64 zmm16, zmm11                                 // base
-  vfmadd231ps zmm16, zmm13, zmm8                         // w_0
-  vpaddd zmm13, zmm17, zmm0                              // pair
-  vpsrld zmm13, zmm13, 16                                // pair
-  vpaddd zmm16, zmm16, zmm0                              // pair
-  vpternlogd zmm13, zmm16, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 128], zmm13               // pair
-  vpandd zmm13, zmm14, zmm3                              // code
-  vcvtdq2ps zmm13, zmm13                                 // w_0
-  vmovdqa64 zmm16, zmm11                                 // base
-  vfmadd231ps zmm16, zmm13, zmm8                         // w_0
-  vpsrld zmm13, zmm14, 8                                 // code
-  vpandd zmm13, zmm13, zmm3                              // code
-  vcvtdq2ps zmm13, zmm13                                 // w_0
-  vmovdqa64 zmm17, zmm11                                 // base
-  vfmadd231ps zmm17, zmm13, zmm8                         // w_0
-  vpaddd zmm13, zmm16, zmm0                              // pair
-  vpsrld zmm13, zmm13, 16                                // pair
+  vmovdqa64 zmm17, zmm14                                 // base
+  vfmadd231ps zmm17, zmm16, zmm11                        // w_0
+  vpsrld zmm16, zmm15, 8                                 // code
+  vpandd zmm16, zmm16, zmm6                              // code
+  vcvtdq2ps zmm16, zmm16                                 // w_0
+  vmovdqa64 zmm18, zmm14                                 // base
+  vfmadd231ps zmm18, zmm16, zmm11                        // w_0
   vpaddd zmm16, zmm17, zmm0                              // pair
-  vpternlogd zmm13, zmm16, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 256], zmm13               // pair
-  vpsrld zmm13, zmm14, 16                                // code
-  vpandd zmm13, zmm13, zmm3                              // code
-  vcvtdq2ps zmm13, zmm13                                 // w_0
-  vmovdqa64 zmm16, zmm11                                 // base
-  vfmadd231ps zmm16, zmm13, zmm8                         // w_0
-  vpsrld zmm13, zmm14, 24                                // code
-  vcvtdq2ps zmm13, zmm13                                 // w_0
-  vmovdqa64 zmm14, zmm11                                 // base
-  vfmadd231ps zmm14, zmm13, zmm8                         // w_0
-  vpaddd zmm13, zmm16, zmm0                              // pair
-  vpsrld zmm13, zmm13, 16                                // pair
+  vpsrld zmm16, zmm16, 16                                // pair
+  vpaddd zmm17, zmm18, zmm0                              // pair
+  vpternlogd zmm16, zmm17, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbx + 768], zmm16               // pair
+  vpsrld zmm16, zmm15, 16                                // code
+  vpandd zmm16, zmm16, zmm6                              // code
+  vcvtdq2ps zmm16, zmm16                                 // w_0
+  vmovdqa64 zmm17, zmm14                                 // base
+  vfmadd231ps zmm17, zmm16, zmm11                        // w_0
+  vpsrld zmm15, zmm15, 24                                // code
+  vcvtdq2ps zmm15, zmm15                                 // w_0
+  vfmadd231ps zmm14, zmm15, zmm11                        // w_0
+  vpaddd zmm11, zmm17, zmm0                              // pair
+  vpsrld zmm11, zmm11, 16                                // pair
   vpaddd zmm14, zmm14, zmm0                              // pair
-  vpternlogd zmm13, zmm14, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 384], zmm13               // pair
-  vpandd zmm13, zmm15, zmm3                              // code
-  vcvtdq2ps zmm13, zmm13                                 // w_0
-  vmovdqa64 zmm14, zmm11                                 // base
-  vfmadd231ps zmm14, zmm13, zmm8                         // w_0
-  vpsrld zmm13, zmm15, 8                                 // code
-  vpandd zmm13, zmm13, zmm3                              // code
-  vcvtdq2ps zmm13, zmm13                                 // w_0
-  vmovdqa64 zmm16, zmm11                                 // base
-  vfmadd231ps zmm16, zmm13, zmm8                         // w_0
-  vpaddd zmm13, zmm14, zmm0                              // pair
-  vpsrld zmm13, zmm13, 16                                // pair
-  vpaddd zmm14, zmm16, zmm0                              // pair
-  vpternlogd zmm13, zmm14, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 512], zmm13               // pair
-  vpsrld zmm13, zmm15, 16                                // code
-  vpandd zmm13, zmm13, zmm3                              // code
-  vcvtdq2ps zmm13, zmm13                                 // w_0
-  vmovdqa64 zmm14, zmm11                                 // base
-  vfmadd231ps zmm14, zmm13, zmm8                         // w_0
-  vpsrld zmm13, zmm15, 24                                // code
-  vcvtdq2ps zmm13, zmm13                                 // w_0
-  vmovdqa64 zmm15, zmm11                                 // base
-  vfmadd231ps zmm15, zmm13, zmm8                         // w_0
-  vpaddd zmm13, zmm14, zmm0                              // pair
-  vpsrld zmm13, zmm13, 16                                // pair
-  vpaddd zmm14, zmm15, zmm0                              // pair
-  vpternlogd zmm13, zmm14, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 640], zmm13               // pair
-  vpandd zmm13, zmm12, zmm3                              // code
-  vcvtdq2ps zmm13, zmm13                                 // w_0
-  vmovdqa64 zmm14, zmm11                                 // base
-  vfmadd231ps zmm14, zmm13, zmm8                         // w_0
-  vpsrld zmm13, zmm12, 8                                 // code
-  vpandd zmm13, zmm13, zmm3                              // code
-  vcvtdq2ps zmm13, zmm13                                 // w_0
-  vmovdqa64 zmm15, zmm11                                 // base
-  vfmadd231ps zmm15, zmm13, zmm8                         // w_0
-  vpaddd zmm13, zmm14, zmm0                              // pair
-  vpsrld zmm13, zmm13, 16                                // pair
-  vpaddd zmm14, zmm15, zmm0                              // pair
-  vpternlogd zmm13, zmm14, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 768], zmm13               // pair
-  vpsrld zmm13, zmm12, 16                                // code
-  vpandd zmm13, zmm13, zmm3                              // code
-  vcvtdq2ps zmm13, zmm13                                 // w_0
-  vmovdqa64 zmm14, zmm11                                 // base
-  vfmadd231ps zmm14, zmm13, zmm8                         // w_0
-  vpsrld zmm12, zmm12, 24                                // code
-  vcvtdq2ps zmm12, zmm12                                 // w_0
-  vfmadd231ps zmm11, zmm12, zmm8                         // w_0
-  vpaddd zmm8, zmm14, zmm0                               // pair
-  vpsrld zmm8, zmm8, 16                                  // pair
-  vpaddd zmm11, zmm11, zmm0                              // pair
-  vpternlogd zmm8, zmm11, zmm1, 0xf8                     // pair
-  vmovdqu64 zmmword ptr [rbx + 896], zmm8                // pair
-  vmovdqu64 zmm8, zmmword ptr [r11 + 64]                 // raw_1
-  vpandd zmm11, zmm8, zmm2                               // lo_1
-  vpsrlw zmm12, zmm8, 2                                  // mid_1
-  vpandd zmm12, zmm12, zmm2                              // mid_1
-  vpsrlw zmm13, zmm8, 4                                  // mid_1
-  vpandd zmm13, zmm13, zmm2                              // mid_1
-  vpsrlw zmm8, zmm8, 6                                   // hi_1
-  vpandd zmm8, zmm8, zmm2                                // hi_1
-  vpandd zmm14, zmm11, zmm3                              // code
+  vpternlogd zmm11, zmm14, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbx + 896], zmm11               // pair
+  vmovdqu64 zmm11, zmmword ptr [r11 + 64]                // raw_1
+  vpandd zmm14, zmm11, zmm2                              // lo_1
+  vgf2p8affineqb zmm15, zmm11, zmm4, 0                   // code_1_1
+  vgf2p8affineqb zmm16, zmm11, zmm5, 0                   // code_2_1
+  vgf2p8affineqb zmm11, zmm11, zmm3, 0                   // code_3_1
+  vpandd zmm17, zmm14, zmm6                              // code
+  vcvtdq2ps zmm17, zmm17                                 // w_1
+  vmovdqa64 zmm18, zmm13                                 // base
+  vfmadd231ps zmm18, zmm17, zmm12                        // w_1
+  vpsrld zmm17, zmm14, 8                                 // code
+  vpandd zmm17, zmm17, zmm6                              // code
+  vcvtdq2ps zmm17, zmm17                                 // w_1
+  vmovdqa64 zmm19, zmm13                                 // base
+  vfmadd231ps zmm19, zmm17, zmm12                        // w_1
+  vpaddd zmm17, zmm18, zmm0                              // pair
+  vpsrld zmm17, zmm17, 16                                // pair
+  vpaddd zmm18, zmm19, zmm0                              // pair
+  vpternlogd zmm17, zmm18, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbx + 64], zmm17                // pair
+  vpsrld zmm17, zmm14, 16                                // code
+  vpandd zmm17, zmm17, zmm6                              // code
+  vcvtdq2ps zmm17, zmm17                                 // w_1
+  vmovdqa64 zmm18, zmm13                                 // base
+  vfmadd231ps zmm18, zmm17, zmm12                        // w_1
+  vpsrld zmm14, zmm14, 24                                // code
   vcvtdq2ps zmm14, zmm14                                 // w_1
-  vmovdqa64 zmm15, zmm10                                 // base
-  vfmadd231ps zmm15, zmm14, zmm9                         // w_1
-  vpsrld zmm14, zmm11, 8                                 // code
-  vpandd zmm14, zmm14, zmm3                              // code
+  vmovdqa64 zmm17, zmm13                                 // base
+  vfmadd231ps zmm17, zmm14, zmm12                        // w_1
+  vpaddd zmm14, zmm18, zmm0                              // pair
+  vpsrld zmm14, zmm14, 16                                // pair
+  vpaddd zmm17, zmm17, zmm0                              // pair
+  vpternlogd zmm14, zmm17, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbx + 192], zmm14               // pair
+  vpandd zmm14, zmm15, zmm6                              // code
   vcvtdq2ps zmm14, zmm14                                 // w_1
-  vmovdqa64 zmm16, zmm10                                 // base
-  vfmadd231ps zmm16, zmm14, zmm9                         // w_1
+  vmovdqa64 zmm17, zmm13                                 // base
+  vfmadd231ps zmm17, zmm14, zmm12                        // w_1
+  vpsrld zmm14, zmm15, 8                                 // code
+  vpandd zmm14, zmm14, zmm6                              // code
+  vcvtdq2ps zmm14, zmm14                                 // w_1
+  vmovdqa64 zmm18, zmm13                                 // base
+  vfmadd231ps zmm18, zmm14, zmm12                        // w_1
+  vpaddd zmm14, zmm17, zmm0                              // pair
+  vpsrld zmm14, zmm14, 16                                // pair
+  vpaddd zmm17, zmm18, zmm0                              // pair
+  vpternlogd zmm14, zmm17, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbx + 320], zmm14               // pair
+  vpsrld zmm14, zmm15, 16                                // code
+  vpandd zmm14, zmm14, zmm6                              // code
+  vcvtdq2ps zmm14, zmm14                                 // w_1
+  vmovdqa64 zmm17, zmm13                                 // base
+  vfmadd231ps zmm17, zmm14, zmm12                        // w_1
+  vpsrld zmm14, zmm15, 24                                // code
+  vcvtdq2ps zmm14, zmm14                                 // w_1
+  vmovdqa64 zmm15, zmm13                                 // base
+  vfmadd231ps zmm15, zmm14, zmm12                        // w_1
+  vpaddd zmm14, zmm17, zmm0                              // pair
+  vpsrld zmm14, zmm14, 16                                // pair
+  vpaddd zmm15, zmm15, zmm0                              // pair
+  vpternlogd zmm14, zmm15, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbx + 448], zmm14               // pair
+  vpandd zmm14, zmm16, zmm6                              // code
+  vcvtdq2ps zmm14, zmm14                                 // w_1
+  vmovdqa64 zmm15, zmm13                                 // base
+  vfmadd231ps zmm15, zmm14, zmm12                        // w_1
+  vpsrld zmm14, zmm16, 8                                 // code
+  vpandd zmm14, zmm14, zmm6                              // code
+  vcvtdq2ps zmm14, zmm14                                 // w_1
+  vmovdqa64 zmm17, zmm13                                 // base
+  vfmadd231ps zmm17, zmm14, zmm12                        // w_1
+  vpaddd zmm14, zmm15, zmm0                              // pair
+  vpsrld zmm14, zmm14, 16                                // pair
+  vpaddd zmm15, zmm17, zmm0                              // pair
+  vpternlogd zmm14, zmm15, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbx + 576], zmm14               // pair
+  vpsrld zmm14, zmm16, 16                                // code
+  vpandd zmm14, zmm14, zmm6                              // code
+  vcvtdq2ps zmm14, zmm14                                 // w_1
+  vmovdqa64 zmm15, zmm13                                 // base
+  vfmadd231ps zmm15, zmm14, zmm12                        // w_1
+  vpsrld zmm14, zmm16, 24                                // code
+  vcvtdq2ps zmm14, zmm14                                 // w_1
+  vmovdqa64 zmm16, zmm13                                 // base
+  vfmadd231ps zmm16, zmm14, zmm12                        // w_1
   vpaddd zmm14, zmm15, zmm0                              // pair
   vpsrld zmm14, zmm14, 16                                // pair
   vpaddd zmm15, zmm16, zmm0                              // pair
   vpternlogd zmm14, zmm15, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 64], zmm14                // pair
-  vpsrld zmm14, zmm11, 16                                // code
-  vpandd zmm14, zmm14, zmm3                              // code
+  vmovdqu64 zmmword ptr [rbx + 704], zmm14               // pair
+  vpandd zmm14, zmm11, zmm6                              // code
   vcvtdq2ps zmm14, zmm14                                 // w_1
-  vmovdqa64 zmm15, zmm10                                 // base
-  vfmadd231ps zmm15, zmm14, zmm9                         // w_1
+  vmovdqa64 zmm15, zmm13                                 // base
+  vfmadd231ps zmm15, zmm14, zmm12                        // w_1
+  vpsrld zmm14, zmm11, 8                                 // code
+  vpandd zmm14, zmm14, zmm6                              // code
+  vcvtdq2ps zmm14, zmm14                                 // w_1
+  vmovdqa64 zmm16, zmm13                                 // base
+  vfmadd231ps zmm16, zmm14, zmm12                        // w_1
+  vpaddd zmm14, zmm15, zmm0                              // pair
+  vpsrld zmm14, zmm14, 16                                // pair
+  vpaddd zmm15, zmm16, zmm0                              // pair
+  vpternlogd zmm14, zmm15, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbx + 832], zmm14               // pair
+  vpsrld zmm14, zmm11, 16                                // code
+  vpandd zmm14, zmm14, zmm6                              // code
+  vcvtdq2ps zmm14, zmm14                                 // w_1
+  vmovdqa64 zmm15, zmm13                                 // base
+  vfmadd231ps zmm15, zmm14, zmm12                        // w_1
   vpsrld zmm11, zmm11, 24                                // code
   vcvtdq2ps zmm11, zmm11                                 // w_1
-  vmovdqa64 zmm14, zmm10                                 // base
-  vfmadd231ps zmm14, zmm11, zmm9                         // w_1
+  vfmadd231ps zmm13, zmm11, zmm12                        // w_1
   vpaddd zmm11, zmm15, zmm0                              // pair
   vpsrld zmm11, zmm11, 16                                // pair
-  vpaddd zmm14, zmm14, zmm0                              // pair
-  vpternlogd zmm11, zmm14, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 192], zmm11               // pair
-  vpandd zmm11, zmm12, zmm3                              // code
-  vcvtdq2ps zmm11, zmm11                                 // w_1
-  vmovdqa64 zmm14, zmm10                                 // base
-  vfmadd231ps zmm14, zmm11, zmm9                         // w_1
-  vpsrld zmm11, zmm12, 8                                 // code
-  vpandd zmm11, zmm11, zmm3                              // code
-  vcvtdq2ps zmm11, zmm11                                 // w_1
-  vmovdqa64 zmm15, zmm10                                 // base
-  vfmadd231ps zmm15, zmm11, zmm9                         // w_1
-  vpaddd zmm11, zmm14, zmm0                              // pair
-  vpsrld zmm11, zmm11, 16                                // pair
-  vpaddd zmm14, zmm15, zmm0                              // pair
-  vpternlogd zmm11, zmm14, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 320], zmm11               // pair
-  vpsrld zmm11, zmm12, 16                                // code
-  vpandd zmm11, zmm11, zmm3                              // code
-  vcvtdq2ps zmm11, zmm11                                 // w_1
-  vmovdqa64 zmm14, zmm10                                 // base
-  vfmadd231ps zmm14, zmm11, zmm9                         // w_1
-  vpsrld zmm11, zmm12, 24                                // code
-  vcvtdq2ps zmm11, zmm11                                 // w_1
-  vmovdqa64 zmm12, zmm10                                 // base
-  vfmadd231ps zmm12, zmm11, zmm9                         // w_1
-  vpaddd zmm11, zmm14, zmm0                              // pair
-  vpsrld zmm11, zmm11, 16                                // pair
-  vpaddd zmm12, zmm12, zmm0                              // pair
-  vpternlogd zmm11, zmm12, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 448], zmm11               // pair
-  vpandd zmm11, zmm13, zmm3                              // code
-  vcvtdq2ps zmm11, zmm11                                 // w_1
-  vmovdqa64 zmm12, zmm10                                 // base
-  vfmadd231ps zmm12, zmm11, zmm9                         // w_1
-  vpsrld zmm11, zmm13, 8                                 // code
-  vpandd zmm11, zmm11, zmm3                              // code
-  vcvtdq2ps zmm11, zmm11                                 // w_1
-  vmovdqa64 zmm14, zmm10                                 // base
-  vfmadd231ps zmm14, zmm11, zmm9                         // w_1
-  vpaddd zmm11, zmm12, zmm0                              // pair
-  vpsrld zmm11, zmm11, 16                                // pair
-  vpaddd zmm12, zmm14, zmm0                              // pair
-  vpternlogd zmm11, zmm12, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 576], zmm11               // pair
-  vpsrld zmm11, zmm13, 16                                // code
-  vpandd zmm11, zmm11, zmm3                              // code
-  vcvtdq2ps zmm11, zmm11                                 // w_1
-  vmovdqa64 zmm12, zmm10                                 // base
-  vfmadd231ps zmm12, zmm11, zmm9                         // w_1
-  vpsrld zmm11, zmm13, 24                                // code
-  vcvtdq2ps zmm11, zmm11                                 // w_1
-  vmovdqa64 zmm13, zmm10                                 // base
-  vfmadd231ps zmm13, zmm11, zmm9                         // w_1
-  vpaddd zmm11, zmm12, zmm0                              // pair
-  vpsrld zmm11, zmm11, 16                                // pair
   vpaddd zmm12, zmm13, zmm0                              // pair
   vpternlogd zmm11, zmm12, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 704], zmm11               // pair
-  vpandd zmm11, zmm8, zmm3                               // code
-  vcvtdq2ps zmm11, zmm11                                 // w_1
-  vmovdqa64 zmm12, zmm10                                 // base
-  vfmadd231ps zmm12, zmm11, zmm9                         // w_1
-  vpsrld zmm11, zmm8, 8                                  // code
-  vpandd zmm11, zmm11, zmm3                              // code
-  vcvtdq2ps zmm11, zmm11                                 // w_1
-  vmovdqa64 zmm13, zmm10                                 // base
-  vfmadd231ps zmm13, zmm11, zmm9                         // w_1
-  vpaddd zmm11, zmm12, zmm0                              // pair
-  vpsrld zmm11, zmm11, 16                                // pair
-  vpaddd zmm12, zmm13, zmm0                              // pair
-  vpternlogd zmm11, zmm12, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 832], zmm11               // pair
-  vpsrld zmm11, zmm8, 16                                 // code
-  vpandd zmm11, zmm11, zmm3                              // code
-  vcvtdq2ps zmm11, zmm11                                 // w_1
-  vmovdqa64 zmm12, zmm10                                 // base
-  vfmadd231ps zmm12, zmm11, zmm9                         // w_1
-  vpsrld zmm8, zmm8, 24                                  // code
-  vcvtdq2ps zmm8, zmm8                                   // w_1
-  vfmadd231ps zmm10, zmm8, zmm9                          // w_1
-  vpaddd zmm8, zmm12, zmm0                               // pair
-  vpsrld zmm8, zmm8, 16                                  // pair
-  vpaddd zmm9, zmm10, zmm0                               // pair
-  vpternlogd zmm8, zmm9, zmm1, 0xf8                      // pair
-  vmovdqu64 zmmword ptr [rbx + 960], zmm8                // pair
+  vmovdqu64 zmmword ptr [rbx + 960], zmm11               // pair
   lea rbx, [rbx + 1024]                                  // to
   lea r11, [r11 + 192]
   sub rbp, 1                                             // next k

@@ -6,16 +6,16 @@
 //     | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 // rhs i4 n32 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|minimums:f16/b|bias:f32] (a960677db8d3f722)
 //     | 128 x k bits of codes | 32 i1 x tops a block | 32 f16 x scales a block | 32 f16 x minimums a block | 32 f32 x bias |
-// tile 1 x 32: needs 13 vector registers on amx_bf16 (8 operands + 5 masks), 32 exist
+// tile 1 x 32: needs 14 vector registers on amx_bf16 (8 operands + 6 masks), 32 exist
 //
 // from   specs/decode_bf16_qmi2k16p.yaml (2912df8dfc7f94b4)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  rax k  rcx n_left  rdx rhs  rsi dst  rdi args  r8 n  r9 rhs_stride  r10 k_left  r11 rhs_prefetch
-//  rbx rhs  rbp dst ...  r12 ahead  zmm0 half  zmm1 upper  zmm2 mask  zmm3 top_mask  zmm4 low_byte
-//  zmm5 scale_0 ...  zmm6 scale_1 ...  zmm7 zero ...  zmm8 minimum_0 ...  zmm9 minimum_1 ...
-//  zmm10 zero ...  zmm11 tops ...  zmm12 tops ...  zmm13 w_0 ...
+//  rbx rhs  rbp dst ...  r12 ahead  zmm0 half  zmm1 upper  zmm2 mask  zmm3 taker  zmm4 top_mask
+//  zmm5 low_byte  zmm6 scale_0 ...  zmm7 scale_1 ...  zmm8 zero ...  zmm9 minimum_0 ...
+//  zmm10 minimum_1 ...  zmm11 zero ...  zmm12 tops ...  zmm13 tops ...  zmm14 w_0 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -55,8 +55,8 @@ tw_decode_bf16_qmi5c32p32x4_1x32_amx_bf16_dot_near_asm:
   .cfi_offset r12, -16
 #elif defined(_WIN32)
   .seh_proc tw_decode_bf16_qmi5c32p32x4_1x32_amx_bf16_dot_near_asm
-  sub rsp, 184
-  .seh_stackalloc 184
+  sub rsp, 200
+  .seh_stackalloc 200
   mov qword ptr [rsp + 0], rsi
   .seh_savereg rsi, 0
   mov qword ptr [rsp + 8], rdi
@@ -83,6 +83,8 @@ tw_decode_bf16_qmi5c32p32x4_1x32_amx_bf16_dot_near_asm:
   .seh_savexmm xmm12, 144
   vmovaps xmmword ptr [rsp + 160], xmm13
   .seh_savexmm xmm13, 160
+  vmovaps xmmword ptr [rsp + 176], xmm14
+  .seh_savexmm xmm14, 176
   .seh_endprologue
   mov rdi, rcx
 #endif
@@ -101,10 +103,14 @@ L(n):
   vpbroadcastd zmm1, r10d                                // upper
   mov r10, 252645135
   vpbroadcastd zmm2, r10d                                // mask
+  vpxord zmm3, zmm3, zmm3                                // zero
+  mov r10, 270549120
+  vpbroadcastd zmm4, r10d                                // taker
+  vpunpckldq zmm3, zmm3, zmm4                            // taker
   mov r10, 269488144
-  vpbroadcastd zmm3, r10d                                // top_mask
+  vpbroadcastd zmm4, r10d                                // top_mask
   mov r10, 255
-  vpbroadcastd zmm4, r10d                                // low_byte
+  vpbroadcastd zmm5, r10d                                // low_byte
   mov r10, rax                                           // k
   shr r10, 5                                             // blocks
   mov r11, qword ptr [rdi + 8*19]                        // rhs_prefetch
@@ -118,541 +124,533 @@ L(k):
   prefetcht0 byte ptr [r12 + 0]                          // ahead
   prefetcht0 byte ptr [r12 + 64]                         // ahead
   prefetcht0 byte ptr [r12 + 128]                        // ahead
-  vcvtph2ps zmm5, ymmword ptr [rbx + 640]                // scale_0
-  vcvtph2ps zmm6, ymmword ptr [rbx + 672]                // scale_1
-  vpxord zmm7, zmm7, zmm7                                // zero
-  vcvtph2ps zmm8, ymmword ptr [rbx + 704]                // minimum_0
-  vcvtph2ps zmm9, ymmword ptr [rbx + 736]                // minimum_1
-  vpxord zmm10, zmm10, zmm10                             // zero
-  vsubps zmm8, zmm10, zmm8                               // minimum
-  vsubps zmm9, zmm10, zmm9                               // minimum
-  vsubps zmm8, zmm7, zmm8                                // base
-  vsubps zmm7, zmm7, zmm9                                // base
-  vmovdqu64 zmm9, zmmword ptr [rbx + 0]                  // raw_0
-  vpandd zmm10, zmm9, zmm2                               // lo_0
-  vpsrlw zmm9, zmm9, 4                                   // hi_0
-  vpandd zmm9, zmm9, zmm2                                // hi_0
-  vmovdqu64 zmm11, zmmword ptr [rbx + 512]               // tops
-  vpslld zmm12, zmm11, 4                                 // tops
-  vpternlogd zmm10, zmm12, zmm3, 0xf8                    // code_0
-  vpternlogd zmm9, zmm11, zmm3, 0xf8                     // code_0
-  vpandd zmm11, zmm10, zmm4                              // code
+  vcvtph2ps zmm6, ymmword ptr [rbx + 640]                // scale_0
+  vcvtph2ps zmm7, ymmword ptr [rbx + 672]                // scale_1
+  vpxord zmm8, zmm8, zmm8                                // zero
+  vcvtph2ps zmm9, ymmword ptr [rbx + 704]                // minimum_0
+  vcvtph2ps zmm10, ymmword ptr [rbx + 736]               // minimum_1
+  vpxord zmm11, zmm11, zmm11                             // zero
+  vsubps zmm9, zmm11, zmm9                               // minimum
+  vsubps zmm10, zmm11, zmm10                             // minimum
+  vsubps zmm9, zmm8, zmm9                                // base
+  vsubps zmm8, zmm8, zmm10                               // base
+  vmovdqu64 zmm10, zmmword ptr [rbx + 0]                 // raw_0
+  vpandd zmm11, zmm10, zmm2                              // lo_0
+  vgf2p8affineqb zmm10, zmm10, zmm3, 0                   // code_1_0
+  vmovdqu64 zmm12, zmmword ptr [rbx + 512]               // tops
+  vpslld zmm13, zmm12, 4                                 // tops
+  vpternlogd zmm11, zmm13, zmm4, 0xf8                    // code_0
+  vpternlogd zmm10, zmm12, zmm4, 0xf8                    // code_0
+  vpandd zmm12, zmm11, zmm5                              // code
+  vcvtdq2ps zmm12, zmm12                                 // w_0
+  vmovdqa64 zmm13, zmm9                                  // base
+  vfmadd231ps zmm13, zmm12, zmm6                         // w_0
+  vpsrld zmm12, zmm11, 8                                 // code
+  vpandd zmm12, zmm12, zmm5                              // code
+  vcvtdq2ps zmm12, zmm12                                 // w_0
+  vmovdqa64 zmm14, zmm9                                  // base
+  vfmadd231ps zmm14, zmm12, zmm6                         // w_0
+  vpaddd zmm12, zmm13, zmm0                              // pair
+  vpsrld zmm12, zmm12, 16                                // pair
+  vpaddd zmm13, zmm14, zmm0                              // pair
+  vpternlogd zmm12, zmm13, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbp + 0], zmm12                 // pair
+  vpsrld zmm12, zmm11, 16                                // code
+  vpandd zmm12, zmm12, zmm5                              // code
+  vcvtdq2ps zmm12, zmm12                                 // w_0
+  vmovdqa64 zmm13, zmm9                                  // base
+  vfmadd231ps zmm13, zmm12, zmm6                         // w_0
+  vpsrld zmm11, zmm11, 24                                // code
   vcvtdq2ps zmm11, zmm11                                 // w_0
-  vmovdqa64 zmm12, zmm8                                  // base
-  vfmadd231ps zmm12, zmm11, zmm5                         // w_0
+  vmovdqa64 zmm12, zmm9                                  // base
+  vfmadd231ps zmm12, zmm11, zmm6                         // w_0
+  vpaddd zmm11, zmm13, zmm0                              // pair
+  vpsrld zmm11, zmm11, 16                                // pair
+  vpaddd zmm12, zmm12, zmm0                              // pair
+  vpternlogd zmm11, zmm12, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbp + 128], zmm11               // pair
+  vpandd zmm11, zmm10, zmm5                              // code
+  vcvtdq2ps zmm11, zmm11                                 // w_0
+  vmovdqa64 zmm12, zmm9                                  // base
+  vfmadd231ps zmm12, zmm11, zmm6                         // w_0
   vpsrld zmm11, zmm10, 8                                 // code
-  vpandd zmm11, zmm11, zmm4                              // code
+  vpandd zmm11, zmm11, zmm5                              // code
   vcvtdq2ps zmm11, zmm11                                 // w_0
+  vmovdqa64 zmm13, zmm9                                  // base
+  vfmadd231ps zmm13, zmm11, zmm6                         // w_0
+  vpaddd zmm11, zmm12, zmm0                              // pair
+  vpsrld zmm11, zmm11, 16                                // pair
+  vpaddd zmm12, zmm13, zmm0                              // pair
+  vpternlogd zmm11, zmm12, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbp + 1024], zmm11              // pair
+  vpsrld zmm11, zmm10, 16                                // code
+  vpandd zmm11, zmm11, zmm5                              // code
+  vcvtdq2ps zmm11, zmm11                                 // w_0
+  vmovdqa64 zmm12, zmm9                                  // base
+  vfmadd231ps zmm12, zmm11, zmm6                         // w_0
+  vpsrld zmm10, zmm10, 24                                // code
+  vcvtdq2ps zmm10, zmm10                                 // w_0
+  vmovdqa64 zmm11, zmm9                                  // base
+  vfmadd231ps zmm11, zmm10, zmm6                         // w_0
+  vpaddd zmm10, zmm12, zmm0                              // pair
+  vpsrld zmm10, zmm10, 16                                // pair
+  vpaddd zmm11, zmm11, zmm0                              // pair
+  vpternlogd zmm10, zmm11, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbp + 1152], zmm10              // pair
+  vmovdqu64 zmm10, zmmword ptr [rbx + 64]                // raw_1
+  vpandd zmm11, zmm10, zmm2                              // lo_1
+  vgf2p8affineqb zmm10, zmm10, zmm3, 0                   // code_1_1
+  vmovdqu64 zmm12, zmmword ptr [rbx + 576]               // tops
+  vpslld zmm13, zmm12, 4                                 // tops
+  vpternlogd zmm11, zmm13, zmm4, 0xf8                    // code_1
+  vpternlogd zmm10, zmm12, zmm4, 0xf8                    // code_1
+  vpandd zmm12, zmm11, zmm5                              // code
+  vcvtdq2ps zmm12, zmm12                                 // w_1
   vmovdqa64 zmm13, zmm8                                  // base
-  vfmadd231ps zmm13, zmm11, zmm5                         // w_0
-  vpaddd zmm11, zmm12, zmm0                              // pair
-  vpsrld zmm11, zmm11, 16                                // pair
+  vfmadd231ps zmm13, zmm12, zmm7                         // w_1
+  vpsrld zmm12, zmm11, 8                                 // code
+  vpandd zmm12, zmm12, zmm5                              // code
+  vcvtdq2ps zmm12, zmm12                                 // w_1
+  vmovdqa64 zmm14, zmm8                                  // base
+  vfmadd231ps zmm14, zmm12, zmm7                         // w_1
   vpaddd zmm12, zmm13, zmm0                              // pair
-  vpternlogd zmm11, zmm12, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbp + 0], zmm11                 // pair
-  vpsrld zmm11, zmm10, 16                                // code
-  vpandd zmm11, zmm11, zmm4                              // code
-  vcvtdq2ps zmm11, zmm11                                 // w_0
-  vmovdqa64 zmm12, zmm8                                  // base
-  vfmadd231ps zmm12, zmm11, zmm5                         // w_0
-  vpsrld zmm10, zmm10, 24                                // code
-  vcvtdq2ps zmm10, zmm10                                 // w_0
-  vmovdqa64 zmm11, zmm8                                  // base
-  vfmadd231ps zmm11, zmm10, zmm5                         // w_0
-  vpaddd zmm10, zmm12, zmm0                              // pair
-  vpsrld zmm10, zmm10, 16                                // pair
-  vpaddd zmm11, zmm11, zmm0                              // pair
-  vpternlogd zmm10, zmm11, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbp + 128], zmm10               // pair
-  vpandd zmm10, zmm9, zmm4                               // code
-  vcvtdq2ps zmm10, zmm10                                 // w_0
-  vmovdqa64 zmm11, zmm8                                  // base
-  vfmadd231ps zmm11, zmm10, zmm5                         // w_0
-  vpsrld zmm10, zmm9, 8                                  // code
-  vpandd zmm10, zmm10, zmm4                              // code
-  vcvtdq2ps zmm10, zmm10                                 // w_0
-  vmovdqa64 zmm12, zmm8                                  // base
-  vfmadd231ps zmm12, zmm10, zmm5                         // w_0
-  vpaddd zmm10, zmm11, zmm0                              // pair
-  vpsrld zmm10, zmm10, 16                                // pair
-  vpaddd zmm11, zmm12, zmm0                              // pair
-  vpternlogd zmm10, zmm11, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbp + 1024], zmm10              // pair
-  vpsrld zmm10, zmm9, 16                                 // code
-  vpandd zmm10, zmm10, zmm4                              // code
-  vcvtdq2ps zmm10, zmm10                                 // w_0
-  vmovdqa64 zmm11, zmm8                                  // base
-  vfmadd231ps zmm11, zmm10, zmm5                         // w_0
-  vpsrld zmm9, zmm9, 24                                  // code
-  vcvtdq2ps zmm9, zmm9                                   // w_0
-  vmovdqa64 zmm10, zmm8                                  // base
-  vfmadd231ps zmm10, zmm9, zmm5                          // w_0
-  vpaddd zmm9, zmm11, zmm0                               // pair
-  vpsrld zmm9, zmm9, 16                                  // pair
-  vpaddd zmm10, zmm10, zmm0                              // pair
-  vpternlogd zmm9, zmm10, zmm1, 0xf8                     // pair
-  vmovdqu64 zmmword ptr [rbp + 1152], zmm9               // pair
-  vmovdqu64 zmm9, zmmword ptr [rbx + 64]                 // raw_1
-  vpandd zmm10, zmm9, zmm2                               // lo_1
-  vpsrlw zmm9, zmm9, 4                                   // hi_1
-  vpandd zmm9, zmm9, zmm2                                // hi_1
-  vmovdqu64 zmm11, zmmword ptr [rbx + 576]               // tops
-  vpslld zmm12, zmm11, 4                                 // tops
-  vpternlogd zmm10, zmm12, zmm3, 0xf8                    // code_1
-  vpternlogd zmm9, zmm11, zmm3, 0xf8                     // code_1
-  vpandd zmm11, zmm10, zmm4                              // code
+  vpsrld zmm12, zmm12, 16                                // pair
+  vpaddd zmm13, zmm14, zmm0                              // pair
+  vpternlogd zmm12, zmm13, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbp + 64], zmm12                // pair
+  vpsrld zmm12, zmm11, 16                                // code
+  vpandd zmm12, zmm12, zmm5                              // code
+  vcvtdq2ps zmm12, zmm12                                 // w_1
+  vmovdqa64 zmm13, zmm8                                  // base
+  vfmadd231ps zmm13, zmm12, zmm7                         // w_1
+  vpsrld zmm11, zmm11, 24                                // code
   vcvtdq2ps zmm11, zmm11                                 // w_1
-  vmovdqa64 zmm12, zmm7                                  // base
-  vfmadd231ps zmm12, zmm11, zmm6                         // w_1
+  vmovdqa64 zmm12, zmm8                                  // base
+  vfmadd231ps zmm12, zmm11, zmm7                         // w_1
+  vpaddd zmm11, zmm13, zmm0                              // pair
+  vpsrld zmm11, zmm11, 16                                // pair
+  vpaddd zmm12, zmm12, zmm0                              // pair
+  vpternlogd zmm11, zmm12, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbp + 192], zmm11               // pair
+  vpandd zmm11, zmm10, zmm5                              // code
+  vcvtdq2ps zmm11, zmm11                                 // w_1
+  vmovdqa64 zmm12, zmm8                                  // base
+  vfmadd231ps zmm12, zmm11, zmm7                         // w_1
   vpsrld zmm11, zmm10, 8                                 // code
-  vpandd zmm11, zmm11, zmm4                              // code
+  vpandd zmm11, zmm11, zmm5                              // code
   vcvtdq2ps zmm11, zmm11                                 // w_1
-  vmovdqa64 zmm13, zmm7                                  // base
-  vfmadd231ps zmm13, zmm11, zmm6                         // w_1
+  vmovdqa64 zmm13, zmm8                                  // base
+  vfmadd231ps zmm13, zmm11, zmm7                         // w_1
   vpaddd zmm11, zmm12, zmm0                              // pair
   vpsrld zmm11, zmm11, 16                                // pair
   vpaddd zmm12, zmm13, zmm0                              // pair
   vpternlogd zmm11, zmm12, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbp + 64], zmm11                // pair
+  vmovdqu64 zmmword ptr [rbp + 1088], zmm11              // pair
   vpsrld zmm11, zmm10, 16                                // code
-  vpandd zmm11, zmm11, zmm4                              // code
+  vpandd zmm11, zmm11, zmm5                              // code
   vcvtdq2ps zmm11, zmm11                                 // w_1
-  vmovdqa64 zmm12, zmm7                                  // base
-  vfmadd231ps zmm12, zmm11, zmm6                         // w_1
+  vmovdqa64 zmm12, zmm8                                  // base
+  vfmadd231ps zmm12, zmm11, zmm7                         // w_1
   vpsrld zmm10, zmm10, 24                                // code
   vcvtdq2ps zmm10, zmm10                                 // w_1
-  vmovdqa64 zmm11, zmm7                                  // base
-  vfmadd231ps zmm11, zmm10, zmm6                         // w_1
+  vmovdqa64 zmm11, zmm8                                  // base
+  vfmadd231ps zmm11, zmm10, zmm7                         // w_1
   vpaddd zmm10, zmm12, zmm0                              // pair
   vpsrld zmm10, zmm10, 16                                // pair
   vpaddd zmm11, zmm11, zmm0                              // pair
   vpternlogd zmm10, zmm11, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbp + 192], zmm10               // pair
-  vpandd zmm10, zmm9, zmm4                               // code
-  vcvtdq2ps zmm10, zmm10                                 // w_1
-  vmovdqa64 zmm11, zmm7                                  // base
-  vfmadd231ps zmm11, zmm10, zmm6                         // w_1
-  vpsrld zmm10, zmm9, 8                                  // code
-  vpandd zmm10, zmm10, zmm4                              // code
-  vcvtdq2ps zmm10, zmm10                                 // w_1
-  vmovdqa64 zmm12, zmm7                                  // base
-  vfmadd231ps zmm12, zmm10, zmm6                         // w_1
-  vpaddd zmm10, zmm11, zmm0                              // pair
-  vpsrld zmm10, zmm10, 16                                // pair
-  vpaddd zmm11, zmm12, zmm0                              // pair
-  vpternlogd zmm10, zmm11, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbp + 1088], zmm10              // pair
-  vpsrld zmm10, zmm9, 16                                 // code
-  vpandd zmm10, zmm10, zmm4                              // code
-  vcvtdq2ps zmm10, zmm10                                 // w_1
-  vmovdqa64 zmm11, zmm7                                  // base
-  vfmadd231ps zmm11, zmm10, zmm6                         // w_1
-  vpsrld zmm9, zmm9, 24                                  // code
-  vcvtdq2ps zmm9, zmm9                                   // w_1
-  vmovdqa64 zmm10, zmm7                                  // base
-  vfmadd231ps zmm10, zmm9, zmm6                          // w_1
-  vpaddd zmm9, zmm11, zmm0                               // pair
-  vpsrld zmm9, zmm9, 16                                  // pair
-  vpaddd zmm10, zmm10, zmm0                              // pair
-  vpternlogd zmm9, zmm10, zmm1, 0xf8                     // pair
-  vmovdqu64 zmmword ptr [rbp + 1216], zmm9               // pair
+  vmovdqu64 zmmword ptr [rbp + 1216], zmm10              // pair
   prefetcht0 byte ptr [r12 + 192]                        // ahead
   prefetcht0 byte ptr [r12 + 256]                        // ahead
   prefetcht0 byte ptr [r12 + 320]                        // ahead
-  vmovdqu64 zmm9, zmmword ptr [rbx + 128]                // raw_0
-  vpandd zmm10, zmm9, zmm2                               // lo_0
-  vpsrlw zmm9, zmm9, 4                                   // hi_0
-  vpandd zmm9, zmm9, zmm2                                // hi_0
-  vmovdqu64 zmm11, zmmword ptr [rbx + 512]               // tops
-  vpslld zmm12, zmm11, 3                                 // tops
-  vpternlogd zmm10, zmm12, zmm3, 0xf8                    // code_0
-  vpsrld zmm11, zmm11, 1                                 // tops
-  vpternlogd zmm9, zmm11, zmm3, 0xf8                     // code_0
-  vpandd zmm11, zmm10, zmm4                              // code
+  vmovdqu64 zmm10, zmmword ptr [rbx + 128]               // raw_0
+  vpandd zmm11, zmm10, zmm2                              // lo_0
+  vgf2p8affineqb zmm10, zmm10, zmm3, 0                   // code_1_0
+  vmovdqu64 zmm12, zmmword ptr [rbx + 512]               // tops
+  vpslld zmm13, zmm12, 3                                 // tops
+  vpternlogd zmm11, zmm13, zmm4, 0xf8                    // code_0
+  vpsrld zmm12, zmm12, 1                                 // tops
+  vpternlogd zmm10, zmm12, zmm4, 0xf8                    // code_0
+  vpandd zmm12, zmm11, zmm5                              // code
+  vcvtdq2ps zmm12, zmm12                                 // w_0
+  vmovdqa64 zmm13, zmm9                                  // base
+  vfmadd231ps zmm13, zmm12, zmm6                         // w_0
+  vpsrld zmm12, zmm11, 8                                 // code
+  vpandd zmm12, zmm12, zmm5                              // code
+  vcvtdq2ps zmm12, zmm12                                 // w_0
+  vmovdqa64 zmm14, zmm9                                  // base
+  vfmadd231ps zmm14, zmm12, zmm6                         // w_0
+  vpaddd zmm12, zmm13, zmm0                              // pair
+  vpsrld zmm12, zmm12, 16                                // pair
+  vpaddd zmm13, zmm14, zmm0                              // pair
+  vpternlogd zmm12, zmm13, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbp + 256], zmm12               // pair
+  vpsrld zmm12, zmm11, 16                                // code
+  vpandd zmm12, zmm12, zmm5                              // code
+  vcvtdq2ps zmm12, zmm12                                 // w_0
+  vmovdqa64 zmm13, zmm9                                  // base
+  vfmadd231ps zmm13, zmm12, zmm6                         // w_0
+  vpsrld zmm11, zmm11, 24                                // code
   vcvtdq2ps zmm11, zmm11                                 // w_0
-  vmovdqa64 zmm12, zmm8                                  // base
-  vfmadd231ps zmm12, zmm11, zmm5                         // w_0
+  vmovdqa64 zmm12, zmm9                                  // base
+  vfmadd231ps zmm12, zmm11, zmm6                         // w_0
+  vpaddd zmm11, zmm13, zmm0                              // pair
+  vpsrld zmm11, zmm11, 16                                // pair
+  vpaddd zmm12, zmm12, zmm0                              // pair
+  vpternlogd zmm11, zmm12, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbp + 384], zmm11               // pair
+  vpandd zmm11, zmm10, zmm5                              // code
+  vcvtdq2ps zmm11, zmm11                                 // w_0
+  vmovdqa64 zmm12, zmm9                                  // base
+  vfmadd231ps zmm12, zmm11, zmm6                         // w_0
   vpsrld zmm11, zmm10, 8                                 // code
-  vpandd zmm11, zmm11, zmm4                              // code
+  vpandd zmm11, zmm11, zmm5                              // code
   vcvtdq2ps zmm11, zmm11                                 // w_0
+  vmovdqa64 zmm13, zmm9                                  // base
+  vfmadd231ps zmm13, zmm11, zmm6                         // w_0
+  vpaddd zmm11, zmm12, zmm0                              // pair
+  vpsrld zmm11, zmm11, 16                                // pair
+  vpaddd zmm12, zmm13, zmm0                              // pair
+  vpternlogd zmm11, zmm12, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbp + 1280], zmm11              // pair
+  vpsrld zmm11, zmm10, 16                                // code
+  vpandd zmm11, zmm11, zmm5                              // code
+  vcvtdq2ps zmm11, zmm11                                 // w_0
+  vmovdqa64 zmm12, zmm9                                  // base
+  vfmadd231ps zmm12, zmm11, zmm6                         // w_0
+  vpsrld zmm10, zmm10, 24                                // code
+  vcvtdq2ps zmm10, zmm10                                 // w_0
+  vmovdqa64 zmm11, zmm9                                  // base
+  vfmadd231ps zmm11, zmm10, zmm6                         // w_0
+  vpaddd zmm10, zmm12, zmm0                              // pair
+  vpsrld zmm10, zmm10, 16                                // pair
+  vpaddd zmm11, zmm11, zmm0                              // pair
+  vpternlogd zmm10, zmm11, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbp + 1408], zmm10              // pair
+  vmovdqu64 zmm10, zmmword ptr [rbx + 192]               // raw_1
+  vpandd zmm11, zmm10, zmm2                              // lo_1
+  vgf2p8affineqb zmm10, zmm10, zmm3, 0                   // code_1_1
+  vmovdqu64 zmm12, zmmword ptr [rbx + 576]               // tops
+  vpslld zmm13, zmm12, 3                                 // tops
+  vpternlogd zmm11, zmm13, zmm4, 0xf8                    // code_1
+  vpsrld zmm12, zmm12, 1                                 // tops
+  vpternlogd zmm10, zmm12, zmm4, 0xf8                    // code_1
+  vpandd zmm12, zmm11, zmm5                              // code
+  vcvtdq2ps zmm12, zmm12                                 // w_1
   vmovdqa64 zmm13, zmm8                                  // base
-  vfmadd231ps zmm13, zmm11, zmm5                         // w_0
-  vpaddd zmm11, zmm12, zmm0                              // pair
-  vpsrld zmm11, zmm11, 16                                // pair
+  vfmadd231ps zmm13, zmm12, zmm7                         // w_1
+  vpsrld zmm12, zmm11, 8                                 // code
+  vpandd zmm12, zmm12, zmm5                              // code
+  vcvtdq2ps zmm12, zmm12                                 // w_1
+  vmovdqa64 zmm14, zmm8                                  // base
+  vfmadd231ps zmm14, zmm12, zmm7                         // w_1
   vpaddd zmm12, zmm13, zmm0                              // pair
-  vpternlogd zmm11, zmm12, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbp + 256], zmm11               // pair
-  vpsrld zmm11, zmm10, 16                                // code
-  vpandd zmm11, zmm11, zmm4                              // code
-  vcvtdq2ps zmm11, zmm11                                 // w_0
-  vmovdqa64 zmm12, zmm8                                  // base
-  vfmadd231ps zmm12, zmm11, zmm5                         // w_0
-  vpsrld zmm10, zmm10, 24                                // code
-  vcvtdq2ps zmm10, zmm10                                 // w_0
-  vmovdqa64 zmm11, zmm8                                  // base
-  vfmadd231ps zmm11, zmm10, zmm5                         // w_0
-  vpaddd zmm10, zmm12, zmm0                              // pair
-  vpsrld zmm10, zmm10, 16                                // pair
-  vpaddd zmm11, zmm11, zmm0                              // pair
-  vpternlogd zmm10, zmm11, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbp + 384], zmm10               // pair
-  vpandd zmm10, zmm9, zmm4                               // code
-  vcvtdq2ps zmm10, zmm10                                 // w_0
-  vmovdqa64 zmm11, zmm8                                  // base
-  vfmadd231ps zmm11, zmm10, zmm5                         // w_0
-  vpsrld zmm10, zmm9, 8                                  // code
-  vpandd zmm10, zmm10, zmm4                              // code
-  vcvtdq2ps zmm10, zmm10                                 // w_0
-  vmovdqa64 zmm12, zmm8                                  // base
-  vfmadd231ps zmm12, zmm10, zmm5                         // w_0
-  vpaddd zmm10, zmm11, zmm0                              // pair
-  vpsrld zmm10, zmm10, 16                                // pair
-  vpaddd zmm11, zmm12, zmm0                              // pair
-  vpternlogd zmm10, zmm11, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbp + 1280], zmm10              // pair
-  vpsrld zmm10, zmm9, 16                                 // code
-  vpandd zmm10, zmm10, zmm4                              // code
-  vcvtdq2ps zmm10, zmm10                                 // w_0
-  vmovdqa64 zmm11, zmm8                                  // base
-  vfmadd231ps zmm11, zmm10, zmm5                         // w_0
-  vpsrld zmm9, zmm9, 24                                  // code
-  vcvtdq2ps zmm9, zmm9                                   // w_0
-  vmovdqa64 zmm10, zmm8                                  // base
-  vfmadd231ps zmm10, zmm9, zmm5                          // w_0
-  vpaddd zmm9, zmm11, zmm0                               // pair
-  vpsrld zmm9, zmm9, 16                                  // pair
-  vpaddd zmm10, zmm10, zmm0                              // pair
-  vpternlogd zmm9, zmm10, zmm1, 0xf8                     // pair
-  vmovdqu64 zmmword ptr [rbp + 1408], zmm9               // pair
-  vmovdqu64 zmm9, zmmword ptr [rbx + 192]                // raw_1
-  vpandd zmm10, zmm9, zmm2                               // lo_1
-  vpsrlw zmm9, zmm9, 4                                   // hi_1
-  vpandd zmm9, zmm9, zmm2                                // hi_1
-  vmovdqu64 zmm11, zmmword ptr [rbx + 576]               // tops
-  vpslld zmm12, zmm11, 3                                 // tops
-  vpternlogd zmm10, zmm12, zmm3, 0xf8                    // code_1
-  vpsrld zmm11, zmm11, 1                                 // tops
-  vpternlogd zmm9, zmm11, zmm3, 0xf8                     // code_1
-  vpandd zmm11, zmm10, zmm4                              // code
+  vpsrld zmm12, zmm12, 16                                // pair
+  vpaddd zmm13, zmm14, zmm0                              // pair
+  vpternlogd zmm12, zmm13, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbp + 320], zmm12               // pair
+  vpsrld zmm12, zmm11, 16                                // code
+  vpandd zmm12, zmm12, zmm5                              // code
+  vcvtdq2ps zmm12, zmm12                                 // w_1
+  vmovdqa64 zmm13, zmm8                                  // base
+  vfmadd231ps zmm13, zmm12, zmm7                         // w_1
+  vpsrld zmm11, zmm11, 24                                // code
   vcvtdq2ps zmm11, zmm11                                 // w_1
-  vmovdqa64 zmm12, zmm7                                  // base
-  vfmadd231ps zmm12, zmm11, zmm6                         // w_1
+  vmovdqa64 zmm12, zmm8                                  // base
+  vfmadd231ps zmm12, zmm11, zmm7                         // w_1
+  vpaddd zmm11, zmm13, zmm0                              // pair
+  vpsrld zmm11, zmm11, 16                                // pair
+  vpaddd zmm12, zmm12, zmm0                              // pair
+  vpternlogd zmm11, zmm12, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbp + 448], zmm11               // pair
+  vpandd zmm11, zmm10, zmm5                              // code
+  vcvtdq2ps zmm11, zmm11                                 // w_1
+  vmovdqa64 zmm12, zmm8                                  // base
+  vfmadd231ps zmm12, zmm11, zmm7                         // w_1
   vpsrld zmm11, zmm10, 8                                 // code
-  vpandd zmm11, zmm11, zmm4                              // code
+  vpandd zmm11, zmm11, zmm5                              // code
   vcvtdq2ps zmm11, zmm11                                 // w_1
-  vmovdqa64 zmm13, zmm7                                  // base
-  vfmadd231ps zmm13, zmm11, zmm6                         // w_1
+  vmovdqa64 zmm13, zmm8                                  // base
+  vfmadd231ps zmm13, zmm11, zmm7                         // w_1
   vpaddd zmm11, zmm12, zmm0                              // pair
   vpsrld zmm11, zmm11, 16                                // pair
   vpaddd zmm12, zmm13, zmm0                              // pair
   vpternlogd zmm11, zmm12, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbp + 320], zmm11               // pair
+  vmovdqu64 zmmword ptr [rbp + 1344], zmm11              // pair
   vpsrld zmm11, zmm10, 16                                // code
-  vpandd zmm11, zmm11, zmm4                              // code
+  vpandd zmm11, zmm11, zmm5                              // code
   vcvtdq2ps zmm11, zmm11                                 // w_1
-  vmovdqa64 zmm12, zmm7                                  // base
-  vfmadd231ps zmm12, zmm11, zmm6                         // w_1
+  vmovdqa64 zmm12, zmm8                                  // base
+  vfmadd231ps zmm12, zmm11, zmm7                         // w_1
   vpsrld zmm10, zmm10, 24                                // code
   vcvtdq2ps zmm10, zmm10                                 // w_1
-  vmovdqa64 zmm11, zmm7                                  // base
-  vfmadd231ps zmm11, zmm10, zmm6                         // w_1
+  vmovdqa64 zmm11, zmm8                                  // base
+  vfmadd231ps zmm11, zmm10, zmm7                         // w_1
   vpaddd zmm10, zmm12, zmm0                              // pair
   vpsrld zmm10, zmm10, 16                                // pair
   vpaddd zmm11, zmm11, zmm0                              // pair
   vpternlogd zmm10, zmm11, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbp + 448], zmm10               // pair
-  vpandd zmm10, zmm9, zmm4                               // code
-  vcvtdq2ps zmm10, zmm10                                 // w_1
-  vmovdqa64 zmm11, zmm7                                  // base
-  vfmadd231ps zmm11, zmm10, zmm6                         // w_1
-  vpsrld zmm10, zmm9, 8                                  // code
-  vpandd zmm10, zmm10, zmm4                              // code
-  vcvtdq2ps zmm10, zmm10                                 // w_1
-  vmovdqa64 zmm12, zmm7                                  // base
-  vfmadd231ps zmm12, zmm10, zmm6                         // w_1
-  vpaddd zmm10, zmm11, zmm0                              // pair
-  vpsrld zmm10, zmm10, 16                                // pair
-  vpaddd zmm11, zmm12, zmm0                              // pair
-  vpternlogd zmm10, zmm11, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbp + 1344], zmm10              // pair
-  vpsrld zmm10, zmm9, 16                                 // code
-  vpandd zmm10, zmm10, zmm4                              // code
-  vcvtdq2ps zmm10, zmm10                                 // w_1
-  vmovdqa64 zmm11, zmm7                                  // base
-  vfmadd231ps zmm11, zmm10, zmm6                         // w_1
-  vpsrld zmm9, zmm9, 24                                  // code
-  vcvtdq2ps zmm9, zmm9                                   // w_1
-  vmovdqa64 zmm10, zmm7                                  // base
-  vfmadd231ps zmm10, zmm9, zmm6                          // w_1
-  vpaddd zmm9, zmm11, zmm0                               // pair
-  vpsrld zmm9, zmm9, 16                                  // pair
-  vpaddd zmm10, zmm10, zmm0                              // pair
-  vpternlogd zmm9, zmm10, zmm1, 0xf8                     // pair
-  vmovdqu64 zmmword ptr [rbp + 1472], zmm9               // pair
+  vmovdqu64 zmmword ptr [rbp + 1472], zmm10              // pair
   prefetcht0 byte ptr [r12 + 384]                        // ahead
   prefetcht0 byte ptr [r12 + 448]                        // ahead
   prefetcht0 byte ptr [r12 + 512]                        // ahead
-  vmovdqu64 zmm9, zmmword ptr [rbx + 256]                // raw_0
-  vpandd zmm10, zmm9, zmm2                               // lo_0
-  vpsrlw zmm9, zmm9, 4                                   // hi_0
-  vpandd zmm9, zmm9, zmm2                                // hi_0
-  vmovdqu64 zmm11, zmmword ptr [rbx + 512]               // tops
-  vpslld zmm12, zmm11, 2                                 // tops
-  vpternlogd zmm10, zmm12, zmm3, 0xf8                    // code_0
-  vpsrld zmm11, zmm11, 2                                 // tops
-  vpternlogd zmm9, zmm11, zmm3, 0xf8                     // code_0
-  vpandd zmm11, zmm10, zmm4                              // code
+  vmovdqu64 zmm10, zmmword ptr [rbx + 256]               // raw_0
+  vpandd zmm11, zmm10, zmm2                              // lo_0
+  vgf2p8affineqb zmm10, zmm10, zmm3, 0                   // code_1_0
+  vmovdqu64 zmm12, zmmword ptr [rbx + 512]               // tops
+  vpslld zmm13, zmm12, 2                                 // tops
+  vpternlogd zmm11, zmm13, zmm4, 0xf8                    // code_0
+  vpsrld zmm12, zmm12, 2                                 // tops
+  vpternlogd zmm10, zmm12, zmm4, 0xf8                    // code_0
+  vpandd zmm12, zmm11, zmm5                              // code
+  vcvtdq2ps zmm12, zmm12                                 // w_0
+  vmovdqa64 zmm13, zmm9                                  // base
+  vfmadd231ps zmm13, zmm12, zmm6                         // w_0
+  vpsrld zmm12, zmm11, 8                                 // code
+  vpandd zmm12, zmm12, zmm5                              // code
+  vcvtdq2ps zmm12, zmm12                                 // w_0
+  vmovdqa64 zmm14, zmm9                                  // base
+  vfmadd231ps zmm14, zmm12, zmm6                         // w_0
+  vpaddd zmm12, zmm13, zmm0                              // pair
+  vpsrld zmm12, zmm12, 16                                // pair
+  vpaddd zmm13, zmm14, zmm0                              // pair
+  vpternlogd zmm12, zmm13, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbp + 512], zmm12               // pair
+  vpsrld zmm12, zmm11, 16                                // code
+  vpandd zmm12, zmm12, zmm5                              // code
+  vcvtdq2ps zmm12, zmm12                                 // w_0
+  vmovdqa64 zmm13, zmm9                                  // base
+  vfmadd231ps zmm13, zmm12, zmm6                         // w_0
+  vpsrld zmm11, zmm11, 24                                // code
   vcvtdq2ps zmm11, zmm11                                 // w_0
-  vmovdqa64 zmm12, zmm8                                  // base
-  vfmadd231ps zmm12, zmm11, zmm5                         // w_0
+  vmovdqa64 zmm12, zmm9                                  // base
+  vfmadd231ps zmm12, zmm11, zmm6                         // w_0
+  vpaddd zmm11, zmm13, zmm0                              // pair
+  vpsrld zmm11, zmm11, 16                                // pair
+  vpaddd zmm12, zmm12, zmm0                              // pair
+  vpternlogd zmm11, zmm12, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbp + 640], zmm11               // pair
+  vpandd zmm11, zmm10, zmm5                              // code
+  vcvtdq2ps zmm11, zmm11                                 // w_0
+  vmovdqa64 zmm12, zmm9                                  // base
+  vfmadd231ps zmm12, zmm11, zmm6                         // w_0
   vpsrld zmm11, zmm10, 8                                 // code
-  vpandd zmm11, zmm11, zmm4                              // code
+  vpandd zmm11, zmm11, zmm5                              // code
   vcvtdq2ps zmm11, zmm11                                 // w_0
+  vmovdqa64 zmm13, zmm9                                  // base
+  vfmadd231ps zmm13, zmm11, zmm6                         // w_0
+  vpaddd zmm11, zmm12, zmm0                              // pair
+  vpsrld zmm11, zmm11, 16                                // pair
+  vpaddd zmm12, zmm13, zmm0                              // pair
+  vpternlogd zmm11, zmm12, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbp + 1536], zmm11              // pair
+  vpsrld zmm11, zmm10, 16                                // code
+  vpandd zmm11, zmm11, zmm5                              // code
+  vcvtdq2ps zmm11, zmm11                                 // w_0
+  vmovdqa64 zmm12, zmm9                                  // base
+  vfmadd231ps zmm12, zmm11, zmm6                         // w_0
+  vpsrld zmm10, zmm10, 24                                // code
+  vcvtdq2ps zmm10, zmm10                                 // w_0
+  vmovdqa64 zmm11, zmm9                                  // base
+  vfmadd231ps zmm11, zmm10, zmm6                         // w_0
+  vpaddd zmm10, zmm12, zmm0                              // pair
+  vpsrld zmm10, zmm10, 16                                // pair
+  vpaddd zmm11, zmm11, zmm0                              // pair
+  vpternlogd zmm10, zmm11, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbp + 1664], zmm10              // pair
+  vmovdqu64 zmm10, zmmword ptr [rbx + 320]               // raw_1
+  vpandd zmm11, zmm10, zmm2                              // lo_1
+  vgf2p8affineqb zmm10, zmm10, zmm3, 0                   // code_1_1
+  vmovdqu64 zmm12, zmmword ptr [rbx + 576]               // tops
+  vpslld zmm13, zmm12, 2                                 // tops
+  vpternlogd zmm11, zmm13, zmm4, 0xf8                    // code_1
+  vpsrld zmm12, zmm12, 2                                 // tops
+  vpternlogd zmm10, zmm12, zmm4, 0xf8                    // code_1
+  vpandd zmm12, zmm11, zmm5                              // code
+  vcvtdq2ps zmm12, zmm12                                 // w_1
   vmovdqa64 zmm13, zmm8                                  // base
-  vfmadd231ps zmm13, zmm11, zmm5                         // w_0
-  vpaddd zmm11, zmm12, zmm0                              // pair
-  vpsrld zmm11, zmm11, 16                                // pair
+  vfmadd231ps zmm13, zmm12, zmm7                         // w_1
+  vpsrld zmm12, zmm11, 8                                 // code
+  vpandd zmm12, zmm12, zmm5                              // code
+  vcvtdq2ps zmm12, zmm12                                 // w_1
+  vmovdqa64 zmm14, zmm8                                  // base
+  vfmadd231ps zmm14, zmm12, zmm7                         // w_1
   vpaddd zmm12, zmm13, zmm0                              // pair
-  vpternlogd zmm11, zmm12, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbp + 512], zmm11               // pair
-  vpsrld zmm11, zmm10, 16                                // code
-  vpandd zmm11, zmm11, zmm4                              // code
-  vcvtdq2ps zmm11, zmm11                                 // w_0
-  vmovdqa64 zmm12, zmm8                                  // base
-  vfmadd231ps zmm12, zmm11, zmm5                         // w_0
-  vpsrld zmm10, zmm10, 24                                // code
-  vcvtdq2ps zmm10, zmm10                                 // w_0
-  vmovdqa64 zmm11, zmm8                                  // base
-  vfmadd231ps zmm11, zmm10, zmm5                         // w_0
-  vpaddd zmm10, zmm12, zmm0                              // pair
-  vpsrld zmm10, zmm10, 16                                // pair
-  vpaddd zmm11, zmm11, zmm0                              // pair
-  vpternlogd zmm10, zmm11, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbp + 640], zmm10               // pair
-  vpandd zmm10, zmm9, zmm4                               // code
-  vcvtdq2ps zmm10, zmm10                                 // w_0
-  vmovdqa64 zmm11, zmm8                                  // base
-  vfmadd231ps zmm11, zmm10, zmm5                         // w_0
-  vpsrld zmm10, zmm9, 8                                  // code
-  vpandd zmm10, zmm10, zmm4                              // code
-  vcvtdq2ps zmm10, zmm10                                 // w_0
-  vmovdqa64 zmm12, zmm8                                  // base
-  vfmadd231ps zmm12, zmm10, zmm5                         // w_0
-  vpaddd zmm10, zmm11, zmm0                              // pair
-  vpsrld zmm10, zmm10, 16                                // pair
-  vpaddd zmm11, zmm12, zmm0                              // pair
-  vpternlogd zmm10, zmm11, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbp + 1536], zmm10              // pair
-  vpsrld zmm10, zmm9, 16                                 // code
-  vpandd zmm10, zmm10, zmm4                              // code
-  vcvtdq2ps zmm10, zmm10                                 // w_0
-  vmovdqa64 zmm11, zmm8                                  // base
-  vfmadd231ps zmm11, zmm10, zmm5                         // w_0
-  vpsrld zmm9, zmm9, 24                                  // code
-  vcvtdq2ps zmm9, zmm9                                   // w_0
-  vmovdqa64 zmm10, zmm8                                  // base
-  vfmadd231ps zmm10, zmm9, zmm5                          // w_0
-  vpaddd zmm9, zmm11, zmm0                               // pair
-  vpsrld zmm9, zmm9, 16                                  // pair
-  vpaddd zmm10, zmm10, zmm0                              // pair
-  vpternlogd zmm9, zmm10, zmm1, 0xf8                     // pair
-  vmovdqu64 zmmword ptr [rbp + 1664], zmm9               // pair
-  vmovdqu64 zmm9, zmmword ptr [rbx + 320]                // raw_1
-  vpandd zmm10, zmm9, zmm2                               // lo_1
-  vpsrlw zmm9, zmm9, 4                                   // hi_1
-  vpandd zmm9, zmm9, zmm2                                // hi_1
-  vmovdqu64 zmm11, zmmword ptr [rbx + 576]               // tops
-  vpslld zmm12, zmm11, 2                                 // tops
-  vpternlogd zmm10, zmm12, zmm3, 0xf8                    // code_1
-  vpsrld zmm11, zmm11, 2                                 // tops
-  vpternlogd zmm9, zmm11, zmm3, 0xf8                     // code_1
-  vpandd zmm11, zmm10, zmm4                              // code
+  vpsrld zmm12, zmm12, 16                                // pair
+  vpaddd zmm13, zmm14, zmm0                              // pair
+  vpternlogd zmm12, zmm13, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbp + 576], zmm12               // pair
+  vpsrld zmm12, zmm11, 16                                // code
+  vpandd zmm12, zmm12, zmm5                              // code
+  vcvtdq2ps zmm12, zmm12                                 // w_1
+  vmovdqa64 zmm13, zmm8                                  // base
+  vfmadd231ps zmm13, zmm12, zmm7                         // w_1
+  vpsrld zmm11, zmm11, 24                                // code
   vcvtdq2ps zmm11, zmm11                                 // w_1
-  vmovdqa64 zmm12, zmm7                                  // base
-  vfmadd231ps zmm12, zmm11, zmm6                         // w_1
+  vmovdqa64 zmm12, zmm8                                  // base
+  vfmadd231ps zmm12, zmm11, zmm7                         // w_1
+  vpaddd zmm11, zmm13, zmm0                              // pair
+  vpsrld zmm11, zmm11, 16                                // pair
+  vpaddd zmm12, zmm12, zmm0                              // pair
+  vpternlogd zmm11, zmm12, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbp + 704], zmm11               // pair
+  vpandd zmm11, zmm10, zmm5                              // code
+  vcvtdq2ps zmm11, zmm11                                 // w_1
+  vmovdqa64 zmm12, zmm8                                  // base
+  vfmadd231ps zmm12, zmm11, zmm7                         // w_1
   vpsrld zmm11, zmm10, 8                                 // code
-  vpandd zmm11, zmm11, zmm4                              // code
+  vpandd zmm11, zmm11, zmm5                              // code
   vcvtdq2ps zmm11, zmm11                                 // w_1
-  vmovdqa64 zmm13, zmm7                                  // base
-  vfmadd231ps zmm13, zmm11, zmm6                         // w_1
+  vmovdqa64 zmm13, zmm8                                  // base
+  vfmadd231ps zmm13, zmm11, zmm7                         // w_1
   vpaddd zmm11, zmm12, zmm0                              // pair
   vpsrld zmm11, zmm11, 16                                // pair
   vpaddd zmm12, zmm13, zmm0                              // pair
   vpternlogd zmm11, zmm12, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbp + 576], zmm11               // pair
+  vmovdqu64 zmmword ptr [rbp + 1600], zmm11              // pair
   vpsrld zmm11, zmm10, 16                                // code
-  vpandd zmm11, zmm11, zmm4                              // code
+  vpandd zmm11, zmm11, zmm5                              // code
   vcvtdq2ps zmm11, zmm11                                 // w_1
-  vmovdqa64 zmm12, zmm7                                  // base
-  vfmadd231ps zmm12, zmm11, zmm6                         // w_1
+  vmovdqa64 zmm12, zmm8                                  // base
+  vfmadd231ps zmm12, zmm11, zmm7                         // w_1
   vpsrld zmm10, zmm10, 24                                // code
   vcvtdq2ps zmm10, zmm10                                 // w_1
-  vmovdqa64 zmm11, zmm7                                  // base
-  vfmadd231ps zmm11, zmm10, zmm6                         // w_1
+  vmovdqa64 zmm11, zmm8                                  // base
+  vfmadd231ps zmm11, zmm10, zmm7                         // w_1
   vpaddd zmm10, zmm12, zmm0                              // pair
   vpsrld zmm10, zmm10, 16                                // pair
   vpaddd zmm11, zmm11, zmm0                              // pair
   vpternlogd zmm10, zmm11, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbp + 704], zmm10               // pair
-  vpandd zmm10, zmm9, zmm4                               // code
-  vcvtdq2ps zmm10, zmm10                                 // w_1
-  vmovdqa64 zmm11, zmm7                                  // base
-  vfmadd231ps zmm11, zmm10, zmm6                         // w_1
-  vpsrld zmm10, zmm9, 8                                  // code
-  vpandd zmm10, zmm10, zmm4                              // code
-  vcvtdq2ps zmm10, zmm10                                 // w_1
-  vmovdqa64 zmm12, zmm7                                  // base
-  vfmadd231ps zmm12, zmm10, zmm6                         // w_1
-  vpaddd zmm10, zmm11, zmm0                              // pair
-  vpsrld zmm10, zmm10, 16                                // pair
-  vpaddd zmm11, zmm12, zmm0                              // pair
-  vpternlogd zmm10, zmm11, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbp + 1600], zmm10              // pair
-  vpsrld zmm10, zmm9, 16                                 // code
-  vpandd zmm10, zmm10, zmm4                              // code
-  vcvtdq2ps zmm10, zmm10                                 // w_1
-  vmovdqa64 zmm11, zmm7                                  // base
-  vfmadd231ps zmm11, zmm10, zmm6                         // w_1
-  vpsrld zmm9, zmm9, 24                                  // code
-  vcvtdq2ps zmm9, zmm9                                   // w_1
-  vmovdqa64 zmm10, zmm7                                  // base
-  vfmadd231ps zmm10, zmm9, zmm6                          // w_1
-  vpaddd zmm9, zmm11, zmm0                               // pair
-  vpsrld zmm9, zmm9, 16                                  // pair
-  vpaddd zmm10, zmm10, zmm0                              // pair
-  vpternlogd zmm9, zmm10, zmm1, 0xf8                     // pair
-  vmovdqu64 zmmword ptr [rbp + 1728], zmm9               // pair
+  vmovdqu64 zmmword ptr [rbp + 1728], zmm10              // pair
   prefetcht0 byte ptr [r12 + 576]                        // ahead
   prefetcht0 byte ptr [r12 + 640]                        // ahead
   prefetcht0 byte ptr [r12 + 704]                        // ahead
-  vmovdqu64 zmm9, zmmword ptr [rbx + 384]                // raw_0
-  vpandd zmm10, zmm9, zmm2                               // lo_0
-  vpsrlw zmm9, zmm9, 4                                   // hi_0
-  vpandd zmm9, zmm9, zmm2                                // hi_0
-  vmovdqu64 zmm11, zmmword ptr [rbx + 512]               // tops
-  vpslld zmm12, zmm11, 1                                 // tops
-  vpternlogd zmm10, zmm12, zmm3, 0xf8                    // code_0
-  vpsrld zmm11, zmm11, 3                                 // tops
-  vpternlogd zmm9, zmm11, zmm3, 0xf8                     // code_0
-  vpandd zmm11, zmm10, zmm4                              // code
+  vmovdqu64 zmm10, zmmword ptr [rbx + 384]               // raw_0
+  vpandd zmm11, zmm10, zmm2                              // lo_0
+  vgf2p8affineqb zmm10, zmm10, zmm3, 0                   // code_1_0
+  vmovdqu64 zmm12, zmmword ptr [rbx + 512]               // tops
+  vpslld zmm13, zmm12, 1                                 // tops
+  vpternlogd zmm11, zmm13, zmm4, 0xf8                    // code_0
+  vpsrld zmm12, zmm12, 3                                 // tops
+  vpternlogd zmm10, zmm12, zmm4, 0xf8                    // code_0
+  vpandd zmm12, zmm11, zmm5                              // code
+  vcvtdq2ps zmm12, zmm12                                 // w_0
+  vmovdqa64 zmm13, zmm9                                  // base
+  vfmadd231ps zmm13, zmm12, zmm6                         // w_0
+  vpsrld zmm12, zmm11, 8                                 // code
+  vpandd zmm12, zmm12, zmm5                              // code
+  vcvtdq2ps zmm12, zmm12                                 // w_0
+  vmovdqa64 zmm14, zmm9                                  // base
+  vfmadd231ps zmm14, zmm12, zmm6                         // w_0
+  vpaddd zmm12, zmm13, zmm0                              // pair
+  vpsrld zmm12, zmm12, 16                                // pair
+  vpaddd zmm13, zmm14, zmm0                              // pair
+  vpternlogd zmm12, zmm13, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbp + 768], zmm12               // pair
+  vpsrld zmm12, zmm11, 16                                // code
+  vpandd zmm12, zmm12, zmm5                              // code
+  vcvtdq2ps zmm12, zmm12                                 // w_0
+  vmovdqa64 zmm13, zmm9                                  // base
+  vfmadd231ps zmm13, zmm12, zmm6                         // w_0
+  vpsrld zmm11, zmm11, 24                                // code
   vcvtdq2ps zmm11, zmm11                                 // w_0
-  vmovdqa64 zmm12, zmm8                                  // base
-  vfmadd231ps zmm12, zmm11, zmm5                         // w_0
+  vmovdqa64 zmm12, zmm9                                  // base
+  vfmadd231ps zmm12, zmm11, zmm6                         // w_0
+  vpaddd zmm11, zmm13, zmm0                              // pair
+  vpsrld zmm11, zmm11, 16                                // pair
+  vpaddd zmm12, zmm12, zmm0                              // pair
+  vpternlogd zmm11, zmm12, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbp + 896], zmm11               // pair
+  vpandd zmm11, zmm10, zmm5                              // code
+  vcvtdq2ps zmm11, zmm11                                 // w_0
+  vmovdqa64 zmm12, zmm9                                  // base
+  vfmadd231ps zmm12, zmm11, zmm6                         // w_0
   vpsrld zmm11, zmm10, 8                                 // code
-  vpandd zmm11, zmm11, zmm4                              // code
+  vpandd zmm11, zmm11, zmm5                              // code
   vcvtdq2ps zmm11, zmm11                                 // w_0
-  vmovdqa64 zmm13, zmm8                                  // base
-  vfmadd231ps zmm13, zmm11, zmm5                         // w_0
+  vmovdqa64 zmm13, zmm9                                  // base
+  vfmadd231ps zmm13, zmm11, zmm6                         // w_0
   vpaddd zmm11, zmm12, zmm0                              // pair
   vpsrld zmm11, zmm11, 16                                // pair
   vpaddd zmm12, zmm13, zmm0                              // pair
   vpternlogd zmm11, zmm12, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbp + 768], zmm11               // pair
+  vmovdqu64 zmmword ptr [rbp + 1792], zmm11              // pair
   vpsrld zmm11, zmm10, 16                                // code
-  vpandd zmm11, zmm11, zmm4                              // code
+  vpandd zmm11, zmm11, zmm5                              // code
   vcvtdq2ps zmm11, zmm11                                 // w_0
-  vmovdqa64 zmm12, zmm8                                  // base
-  vfmadd231ps zmm12, zmm11, zmm5                         // w_0
+  vmovdqa64 zmm12, zmm9                                  // base
+  vfmadd231ps zmm12, zmm11, zmm6                         // w_0
   vpsrld zmm10, zmm10, 24                                // code
   vcvtdq2ps zmm10, zmm10                                 // w_0
+  vfmadd231ps zmm9, zmm10, zmm6                          // w_0
+  vpaddd zmm6, zmm12, zmm0                               // pair
+  vpsrld zmm6, zmm6, 16                                  // pair
+  vpaddd zmm9, zmm9, zmm0                                // pair
+  vpternlogd zmm6, zmm9, zmm1, 0xf8                      // pair
+  vmovdqu64 zmmword ptr [rbp + 1920], zmm6               // pair
+  vmovdqu64 zmm6, zmmword ptr [rbx + 448]                // raw_1
+  vpandd zmm9, zmm6, zmm2                                // lo_1
+  vgf2p8affineqb zmm6, zmm6, zmm3, 0                     // code_1_1
+  vmovdqu64 zmm10, zmmword ptr [rbx + 576]               // tops
+  vpslld zmm11, zmm10, 1                                 // tops
+  vpternlogd zmm9, zmm11, zmm4, 0xf8                     // code_1
+  vpsrld zmm10, zmm10, 3                                 // tops
+  vpternlogd zmm6, zmm10, zmm4, 0xf8                     // code_1
+  vpandd zmm10, zmm9, zmm5                               // code
+  vcvtdq2ps zmm10, zmm10                                 // w_1
   vmovdqa64 zmm11, zmm8                                  // base
-  vfmadd231ps zmm11, zmm10, zmm5                         // w_0
-  vpaddd zmm10, zmm12, zmm0                              // pair
-  vpsrld zmm10, zmm10, 16                                // pair
-  vpaddd zmm11, zmm11, zmm0                              // pair
-  vpternlogd zmm10, zmm11, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbp + 896], zmm10               // pair
-  vpandd zmm10, zmm9, zmm4                               // code
-  vcvtdq2ps zmm10, zmm10                                 // w_0
-  vmovdqa64 zmm11, zmm8                                  // base
-  vfmadd231ps zmm11, zmm10, zmm5                         // w_0
+  vfmadd231ps zmm11, zmm10, zmm7                         // w_1
   vpsrld zmm10, zmm9, 8                                  // code
-  vpandd zmm10, zmm10, zmm4                              // code
-  vcvtdq2ps zmm10, zmm10                                 // w_0
+  vpandd zmm10, zmm10, zmm5                              // code
+  vcvtdq2ps zmm10, zmm10                                 // w_1
   vmovdqa64 zmm12, zmm8                                  // base
-  vfmadd231ps zmm12, zmm10, zmm5                         // w_0
+  vfmadd231ps zmm12, zmm10, zmm7                         // w_1
   vpaddd zmm10, zmm11, zmm0                              // pair
   vpsrld zmm10, zmm10, 16                                // pair
   vpaddd zmm11, zmm12, zmm0                              // pair
   vpternlogd zmm10, zmm11, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbp + 1792], zmm10              // pair
+  vmovdqu64 zmmword ptr [rbp + 832], zmm10               // pair
   vpsrld zmm10, zmm9, 16                                 // code
-  vpandd zmm10, zmm10, zmm4                              // code
-  vcvtdq2ps zmm10, zmm10                                 // w_0
+  vpandd zmm10, zmm10, zmm5                              // code
+  vcvtdq2ps zmm10, zmm10                                 // w_1
   vmovdqa64 zmm11, zmm8                                  // base
-  vfmadd231ps zmm11, zmm10, zmm5                         // w_0
+  vfmadd231ps zmm11, zmm10, zmm7                         // w_1
   vpsrld zmm9, zmm9, 24                                  // code
-  vcvtdq2ps zmm9, zmm9                                   // w_0
-  vfmadd231ps zmm8, zmm9, zmm5                           // w_0
-  vpaddd zmm5, zmm11, zmm0                               // pair
-  vpsrld zmm5, zmm5, 16                                  // pair
-  vpaddd zmm8, zmm8, zmm0                                // pair
-  vpternlogd zmm5, zmm8, zmm1, 0xf8                      // pair
-  vmovdqu64 zmmword ptr [rbp + 1920], zmm5               // pair
-  vmovdqu64 zmm5, zmmword ptr [rbx + 448]                // raw_1
-  vpandd zmm8, zmm5, zmm2                                // lo_1
-  vpsrlw zmm5, zmm5, 4                                   // hi_1
-  vpandd zmm5, zmm5, zmm2                                // hi_1
-  vmovdqu64 zmm9, zmmword ptr [rbx + 576]                // tops
-  vpslld zmm10, zmm9, 1                                  // tops
-  vpternlogd zmm8, zmm10, zmm3, 0xf8                     // code_1
-  vpsrld zmm9, zmm9, 3                                   // tops
-  vpternlogd zmm5, zmm9, zmm3, 0xf8                      // code_1
-  vpandd zmm9, zmm8, zmm4                                // code
   vcvtdq2ps zmm9, zmm9                                   // w_1
-  vmovdqa64 zmm10, zmm7                                  // base
-  vfmadd231ps zmm10, zmm9, zmm6                          // w_1
-  vpsrld zmm9, zmm8, 8                                   // code
-  vpandd zmm9, zmm9, zmm4                                // code
+  vmovdqa64 zmm10, zmm8                                  // base
+  vfmadd231ps zmm10, zmm9, zmm7                          // w_1
+  vpaddd zmm9, zmm11, zmm0                               // pair
+  vpsrld zmm9, zmm9, 16                                  // pair
+  vpaddd zmm10, zmm10, zmm0                              // pair
+  vpternlogd zmm9, zmm10, zmm1, 0xf8                     // pair
+  vmovdqu64 zmmword ptr [rbp + 960], zmm9                // pair
+  vpandd zmm9, zmm6, zmm5                                // code
   vcvtdq2ps zmm9, zmm9                                   // w_1
-  vmovdqa64 zmm11, zmm7                                  // base
-  vfmadd231ps zmm11, zmm9, zmm6                          // w_1
+  vmovdqa64 zmm10, zmm8                                  // base
+  vfmadd231ps zmm10, zmm9, zmm7                          // w_1
+  vpsrld zmm9, zmm6, 8                                   // code
+  vpandd zmm9, zmm9, zmm5                                // code
+  vcvtdq2ps zmm9, zmm9                                   // w_1
+  vmovdqa64 zmm11, zmm8                                  // base
+  vfmadd231ps zmm11, zmm9, zmm7                          // w_1
   vpaddd zmm9, zmm10, zmm0                               // pair
   vpsrld zmm9, zmm9, 16                                  // pair
   vpaddd zmm10, zmm11, zmm0                              // pair
   vpternlogd zmm9, zmm10, zmm1, 0xf8                     // pair
-  vmovdqu64 zmmword ptr [rbp + 832], zmm9                // pair
-  vpsrld zmm9, zmm8, 16                                  // code
-  vpandd zmm9, zmm9, zmm4                                // code
+  vmovdqu64 zmmword ptr [rbp + 1856], zmm9               // pair
+  vpsrld zmm9, zmm6, 16                                  // code
+  vpandd zmm9, zmm9, zmm5                                // code
   vcvtdq2ps zmm9, zmm9                                   // w_1
-  vmovdqa64 zmm10, zmm7                                  // base
-  vfmadd231ps zmm10, zmm9, zmm6                          // w_1
-  vpsrld zmm8, zmm8, 24                                  // code
-  vcvtdq2ps zmm8, zmm8                                   // w_1
-  vmovdqa64 zmm9, zmm7                                   // base
-  vfmadd231ps zmm9, zmm8, zmm6                           // w_1
-  vpaddd zmm8, zmm10, zmm0                               // pair
-  vpsrld zmm8, zmm8, 16                                  // pair
-  vpaddd zmm9, zmm9, zmm0                                // pair
-  vpternlogd zmm8, zmm9, zmm1, 0xf8                      // pair
-  vmovdqu64 zmmword ptr [rbp + 960], zmm8                // pair
-  vpandd zmm8, zmm5, zmm4                                // code
-  vcvtdq2ps zmm8, zmm8                                   // w_1
-  vmovdqa64 zmm9, zmm7                                   // base
-  vfmadd231ps zmm9, zmm8, zmm6                           // w_1
-  vpsrld zmm8, zmm5, 8                                   // code
-  vpandd zmm8, zmm8, zmm4                                // code
-  vcvtdq2ps zmm8, zmm8                                   // w_1
-  vmovdqa64 zmm10, zmm7                                  // base
-  vfmadd231ps zmm10, zmm8, zmm6                          // w_1
-  vpaddd zmm8, zmm9, zmm0                                // pair
-  vpsrld zmm8, zmm8, 16                                  // pair
-  vpaddd zmm9, zmm10, zmm0                               // pair
-  vpternlogd zmm8, zmm9, zmm1, 0xf8                      // pair
-  vmovdqu64 zmmword ptr [rbp + 1856], zmm8               // pair
-  vpsrld zmm8, zmm5, 16                                  // code
-  vpandd zmm8, zmm8, zmm4                                // code
-  vcvtdq2ps zmm8, zmm8                                   // w_1
-  vmovdqa64 zmm9, zmm7                                   // base
-  vfmadd231ps zmm9, zmm8, zmm6                           // w_1
-  vpsrld zmm5, zmm5, 24                                  // code
-  vcvtdq2ps zmm5, zmm5                                   // w_1
-  vfmadd231ps zmm7, zmm5, zmm6                           // w_1
-  vpaddd zmm5, zmm9, zmm0                                // pair
-  vpsrld zmm5, zmm5, 16                                  // pair
-  vpaddd zmm6, zmm7, zmm0                                // pair
-  vpternlogd zmm5, zmm6, zmm1, 0xf8                      // pair
-  vmovdqu64 zmmword ptr [rbp + 1984], zmm5               // pair
+  vmovdqa64 zmm10, zmm8                                  // base
+  vfmadd231ps zmm10, zmm9, zmm7                          // w_1
+  vpsrld zmm6, zmm6, 24                                  // code
+  vcvtdq2ps zmm6, zmm6                                   // w_1
+  vfmadd231ps zmm8, zmm6, zmm7                           // w_1
+  vpaddd zmm6, zmm10, zmm0                               // pair
+  vpsrld zmm6, zmm6, 16                                  // pair
+  vpaddd zmm7, zmm8, zmm0                                // pair
+  vpternlogd zmm6, zmm7, zmm1, 0xf8                      // pair
+  vmovdqu64 zmmword ptr [rbp + 1984], zmm6               // pair
   lea rbp, [rbp + 2048]                                  // to
   lea rbx, [rbx + 768]
   sub r10, 1                                             // next k
@@ -692,7 +690,8 @@ L(n_done):
   vmovaps xmm11, xmmword ptr [rsp + 128]
   vmovaps xmm12, xmmword ptr [rsp + 144]
   vmovaps xmm13, xmmword ptr [rsp + 160]
-  add rsp, 184
+  vmovaps xmm14, xmmword ptr [rsp + 176]
+  add rsp, 200
   ret
   .seh_endproc
 #endif

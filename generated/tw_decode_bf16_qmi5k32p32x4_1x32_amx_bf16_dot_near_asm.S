@@ -6,7 +6,7 @@
 //     | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 // rhs i4 n32 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|tops:i1/b|scales:i8/b|minimums:i8/b|bias:f32] (3f452508f9cb7adc)
 //     | 32 f16 x scale_steps | 32 f16 x minimum_steps | 128 x k bits of codes | 32 i1 x tops a block | 32 i8 x scales a block | 32 i8 x minimums a block | 32 f32 x bias |
-// tile 1 x 32: needs 17 vector registers on amx_bf16 (12 operands + 5 masks), 32 exist
+// tile 1 x 32: needs 18 vector registers on amx_bf16 (12 operands + 6 masks), 32 exist
 //
 // from   specs/decode_bf16_qmi2k16p.yaml (2912df8dfc7f94b4)
 // again  tilewright generate
@@ -14,9 +14,9 @@
 // Registers in loop k:
 //  rax k  rcx n_left  rdx rhs  rsi dst  rdi args  r8 n  r9 rhs_stride  r10 block_left  r11 -
 //  rbx dst ...  rbp k_left  r12 rhs_prefetch  r13 ahead  zmm0 half  zmm1 upper  zmm2 mask
-//  zmm3 top_mask  zmm4 low_byte  zmm5 zero_0  zmm6 zero_1  zmm7 zero_0  zmm8 zero_1
-//  zmm9 scale_0 ...  zmm10 scale_1 ...  zmm11 zero ...  zmm12 minimum_0 ...  zmm13 minimum_1 ...
-//  zmm14 lo_0 ...  zmm15 tops ...  zmm16 tops ...  zmm17 w_0 ...
+//  zmm3 taker  zmm4 top_mask  zmm5 low_byte  zmm6 zero_0  zmm7 zero_1  zmm8 zero_0  zmm9 zero_1
+//  zmm10 scale_0 ...  zmm11 scale_1 ...  zmm12 zero ...  zmm13 minimum_0 ...  zmm14 minimum_1 ...
+//  zmm15 lo_0 ...  zmm16 tops ...  zmm17 tops ...  zmm18 w_0 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -110,10 +110,14 @@ L(n):
   vpbroadcastd zmm1, r10d                                // upper
   mov r10, 252645135
   vpbroadcastd zmm2, r10d                                // mask
+  vpxord zmm3, zmm3, zmm3                                // zero
+  mov r10, 270549120
+  vpbroadcastd zmm4, r10d                                // taker
+  vpunpckldq zmm3, zmm3, zmm4                            // taker
   mov r10, 269488144
-  vpbroadcastd zmm3, r10d                                // top_mask
+  vpbroadcastd zmm4, r10d                                // top_mask
   mov r10, 255
-  vpbroadcastd zmm4, r10d                                // low_byte
+  vpbroadcastd zmm5, r10d                                // low_byte
   mov r10, rax                                           // k
   shr r10, 8                                             // super_blocks
   mov r11, rdx                                           // rhs
@@ -122,10 +126,10 @@ L(n):
   jz L(block_done)
 L(block):
   lea r11, [r11 + 128]
-  vcvtph2ps zmm5, ymmword ptr [r11 + -128]               // zero_0
-  vcvtph2ps zmm6, ymmword ptr [r11 + -96]                // zero_1
-  vcvtph2ps zmm7, ymmword ptr [r11 + -64]                // zero_0
-  vcvtph2ps zmm8, ymmword ptr [r11 + -32]                // zero_1
+  vcvtph2ps zmm6, ymmword ptr [r11 + -128]               // zero_0
+  vcvtph2ps zmm7, ymmword ptr [r11 + -96]                // zero_1
+  vcvtph2ps zmm8, ymmword ptr [r11 + -64]                // zero_0
+  vcvtph2ps zmm9, ymmword ptr [r11 + -32]                // zero_1
   mov rbp, 8
   mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
   test rbp, rbp
@@ -135,546 +139,538 @@ L(k):
   lea r13, [r11 + r12]                                   // ahead
   prefetcht0 byte ptr [r13 + 0]                          // ahead
   prefetcht0 byte ptr [r13 + 64]                         // ahead
-  vpmovsxbd zmm9, xmmword ptr [r11 + 640]                // scale_0
-  vcvtdq2ps zmm9, zmm9                                   // scale_0
-  vpmovsxbd zmm10, xmmword ptr [r11 + 656]               // scale_1
-  vcvtdq2ps zmm10, zmm10                                 // scale_1
-  vmulps zmm9, zmm9, zmm5                                // scale_0
-  vmulps zmm10, zmm10, zmm6                              // scale_1
-  vpxord zmm11, zmm11, zmm11                             // zero
-  vpmovsxbd zmm12, xmmword ptr [r11 + 672]               // minimum_0
-  vcvtdq2ps zmm12, zmm12                                 // minimum_0
-  vpmovsxbd zmm13, xmmword ptr [r11 + 688]               // minimum_1
-  vcvtdq2ps zmm13, zmm13                                 // minimum_1
-  vmulps zmm12, zmm12, zmm7                              // minimum
+  vpmovsxbd zmm10, xmmword ptr [r11 + 640]               // scale_0
+  vcvtdq2ps zmm10, zmm10                                 // scale_0
+  vpmovsxbd zmm11, xmmword ptr [r11 + 656]               // scale_1
+  vcvtdq2ps zmm11, zmm11                                 // scale_1
+  vmulps zmm10, zmm10, zmm6                              // scale_0
+  vmulps zmm11, zmm11, zmm7                              // scale_1
+  vpxord zmm12, zmm12, zmm12                             // zero
+  vpmovsxbd zmm13, xmmword ptr [r11 + 672]               // minimum_0
+  vcvtdq2ps zmm13, zmm13                                 // minimum_0
+  vpmovsxbd zmm14, xmmword ptr [r11 + 688]               // minimum_1
+  vcvtdq2ps zmm14, zmm14                                 // minimum_1
   vmulps zmm13, zmm13, zmm8                              // minimum
-  vsubps zmm12, zmm11, zmm12                             // base
-  vsubps zmm11, zmm11, zmm13                             // base
-  vmovdqu64 zmm13, zmmword ptr [r11 + 0]                 // raw_0
-  vpandd zmm14, zmm13, zmm2                              // lo_0
-  vpsrlw zmm13, zmm13, 4                                 // hi_0
-  vpandd zmm13, zmm13, zmm2                              // hi_0
-  vmovdqu64 zmm15, zmmword ptr [r11 + 512]               // tops
-  vpslld zmm16, zmm15, 4                                 // tops
-  vpternlogd zmm14, zmm16, zmm3, 0xf8                    // code_0
-  vpternlogd zmm13, zmm15, zmm3, 0xf8                    // code_0
-  vpandd zmm15, zmm14, zmm4                              // code
+  vmulps zmm14, zmm14, zmm9                              // minimum
+  vsubps zmm13, zmm12, zmm13                             // base
+  vsubps zmm12, zmm12, zmm14                             // base
+  vmovdqu64 zmm14, zmmword ptr [r11 + 0]                 // raw_0
+  vpandd zmm15, zmm14, zmm2                              // lo_0
+  vgf2p8affineqb zmm14, zmm14, zmm3, 0                   // code_1_0
+  vmovdqu64 zmm16, zmmword ptr [r11 + 512]               // tops
+  vpslld zmm17, zmm16, 4                                 // tops
+  vpternlogd zmm15, zmm17, zmm4, 0xf8                    // code_0
+  vpternlogd zmm14, zmm16, zmm4, 0xf8                    // code_0
+  vpandd zmm16, zmm15, zmm5                              // code
+  vcvtdq2ps zmm16, zmm16                                 // w_0
+  vmovdqa64 zmm17, zmm13                                 // base
+  vfmadd231ps zmm17, zmm16, zmm10                        // w_0
+  vpsrld zmm16, zmm15, 8                                 // code
+  vpandd zmm16, zmm16, zmm5                              // code
+  vcvtdq2ps zmm16, zmm16                                 // w_0
+  vmovdqa64 zmm18, zmm13                                 // base
+  vfmadd231ps zmm18, zmm16, zmm10                        // w_0
+  vpaddd zmm16, zmm17, zmm0                              // pair
+  vpsrld zmm16, zmm16, 16                                // pair
+  vpaddd zmm17, zmm18, zmm0                              // pair
+  vpternlogd zmm16, zmm17, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbx + 0], zmm16                 // pair
+  vpsrld zmm16, zmm15, 16                                // code
+  vpandd zmm16, zmm16, zmm5                              // code
+  vcvtdq2ps zmm16, zmm16                                 // w_0
+  vmovdqa64 zmm17, zmm13                                 // base
+  vfmadd231ps zmm17, zmm16, zmm10                        // w_0
+  vpsrld zmm15, zmm15, 24                                // code
   vcvtdq2ps zmm15, zmm15                                 // w_0
-  vmovdqa64 zmm16, zmm12                                 // base
-  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vmovdqa64 zmm16, zmm13                                 // base
+  vfmadd231ps zmm16, zmm15, zmm10                        // w_0
+  vpaddd zmm15, zmm17, zmm0                              // pair
+  vpsrld zmm15, zmm15, 16                                // pair
+  vpaddd zmm16, zmm16, zmm0                              // pair
+  vpternlogd zmm15, zmm16, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbx + 128], zmm15               // pair
+  vpandd zmm15, zmm14, zmm5                              // code
+  vcvtdq2ps zmm15, zmm15                                 // w_0
+  vmovdqa64 zmm16, zmm13                                 // base
+  vfmadd231ps zmm16, zmm15, zmm10                        // w_0
   vpsrld zmm15, zmm14, 8                                 // code
-  vpandd zmm15, zmm15, zmm4                              // code
+  vpandd zmm15, zmm15, zmm5                              // code
   vcvtdq2ps zmm15, zmm15                                 // w_0
+  vmovdqa64 zmm17, zmm13                                 // base
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_0
+  vpaddd zmm15, zmm16, zmm0                              // pair
+  vpsrld zmm15, zmm15, 16                                // pair
+  vpaddd zmm16, zmm17, zmm0                              // pair
+  vpternlogd zmm15, zmm16, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbx + 1024], zmm15              // pair
+  vpsrld zmm15, zmm14, 16                                // code
+  vpandd zmm15, zmm15, zmm5                              // code
+  vcvtdq2ps zmm15, zmm15                                 // w_0
+  vmovdqa64 zmm16, zmm13                                 // base
+  vfmadd231ps zmm16, zmm15, zmm10                        // w_0
+  vpsrld zmm14, zmm14, 24                                // code
+  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vmovdqa64 zmm15, zmm13                                 // base
+  vfmadd231ps zmm15, zmm14, zmm10                        // w_0
+  vpaddd zmm14, zmm16, zmm0                              // pair
+  vpsrld zmm14, zmm14, 16                                // pair
+  vpaddd zmm15, zmm15, zmm0                              // pair
+  vpternlogd zmm14, zmm15, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbx + 1152], zmm14              // pair
+  vmovdqu64 zmm14, zmmword ptr [r11 + 64]                // raw_1
+  vpandd zmm15, zmm14, zmm2                              // lo_1
+  vgf2p8affineqb zmm14, zmm14, zmm3, 0                   // code_1_1
+  vmovdqu64 zmm16, zmmword ptr [r11 + 576]               // tops
+  vpslld zmm17, zmm16, 4                                 // tops
+  vpternlogd zmm15, zmm17, zmm4, 0xf8                    // code_1
+  vpternlogd zmm14, zmm16, zmm4, 0xf8                    // code_1
+  vpandd zmm16, zmm15, zmm5                              // code
+  vcvtdq2ps zmm16, zmm16                                 // w_1
   vmovdqa64 zmm17, zmm12                                 // base
-  vfmadd231ps zmm17, zmm15, zmm9                         // w_0
-  vpaddd zmm15, zmm16, zmm0                              // pair
-  vpsrld zmm15, zmm15, 16                                // pair
+  vfmadd231ps zmm17, zmm16, zmm11                        // w_1
+  vpsrld zmm16, zmm15, 8                                 // code
+  vpandd zmm16, zmm16, zmm5                              // code
+  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vmovdqa64 zmm18, zmm12                                 // base
+  vfmadd231ps zmm18, zmm16, zmm11                        // w_1
   vpaddd zmm16, zmm17, zmm0                              // pair
-  vpternlogd zmm15, zmm16, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 0], zmm15                 // pair
-  vpsrld zmm15, zmm14, 16                                // code
-  vpandd zmm15, zmm15, zmm4                              // code
-  vcvtdq2ps zmm15, zmm15                                 // w_0
-  vmovdqa64 zmm16, zmm12                                 // base
-  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
-  vpsrld zmm14, zmm14, 24                                // code
-  vcvtdq2ps zmm14, zmm14                                 // w_0
-  vmovdqa64 zmm15, zmm12                                 // base
-  vfmadd231ps zmm15, zmm14, zmm9                         // w_0
-  vpaddd zmm14, zmm16, zmm0                              // pair
-  vpsrld zmm14, zmm14, 16                                // pair
-  vpaddd zmm15, zmm15, zmm0                              // pair
-  vpternlogd zmm14, zmm15, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 128], zmm14               // pair
-  vpandd zmm14, zmm13, zmm4                              // code
-  vcvtdq2ps zmm14, zmm14                                 // w_0
-  vmovdqa64 zmm15, zmm12                                 // base
-  vfmadd231ps zmm15, zmm14, zmm9                         // w_0
-  vpsrld zmm14, zmm13, 8                                 // code
-  vpandd zmm14, zmm14, zmm4                              // code
-  vcvtdq2ps zmm14, zmm14                                 // w_0
-  vmovdqa64 zmm16, zmm12                                 // base
-  vfmadd231ps zmm16, zmm14, zmm9                         // w_0
-  vpaddd zmm14, zmm15, zmm0                              // pair
-  vpsrld zmm14, zmm14, 16                                // pair
-  vpaddd zmm15, zmm16, zmm0                              // pair
-  vpternlogd zmm14, zmm15, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 1024], zmm14              // pair
-  vpsrld zmm14, zmm13, 16                                // code
-  vpandd zmm14, zmm14, zmm4                              // code
-  vcvtdq2ps zmm14, zmm14                                 // w_0
-  vmovdqa64 zmm15, zmm12                                 // base
-  vfmadd231ps zmm15, zmm14, zmm9                         // w_0
-  vpsrld zmm13, zmm13, 24                                // code
-  vcvtdq2ps zmm13, zmm13                                 // w_0
-  vmovdqa64 zmm14, zmm12                                 // base
-  vfmadd231ps zmm14, zmm13, zmm9                         // w_0
-  vpaddd zmm13, zmm15, zmm0                              // pair
-  vpsrld zmm13, zmm13, 16                                // pair
-  vpaddd zmm14, zmm14, zmm0                              // pair
-  vpternlogd zmm13, zmm14, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 1152], zmm13              // pair
-  vmovdqu64 zmm13, zmmword ptr [r11 + 64]                // raw_1
-  vpandd zmm14, zmm13, zmm2                              // lo_1
-  vpsrlw zmm13, zmm13, 4                                 // hi_1
-  vpandd zmm13, zmm13, zmm2                              // hi_1
-  vmovdqu64 zmm15, zmmword ptr [r11 + 576]               // tops
-  vpslld zmm16, zmm15, 4                                 // tops
-  vpternlogd zmm14, zmm16, zmm3, 0xf8                    // code_1
-  vpternlogd zmm13, zmm15, zmm3, 0xf8                    // code_1
-  vpandd zmm15, zmm14, zmm4                              // code
+  vpsrld zmm16, zmm16, 16                                // pair
+  vpaddd zmm17, zmm18, zmm0                              // pair
+  vpternlogd zmm16, zmm17, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbx + 64], zmm16                // pair
+  vpsrld zmm16, zmm15, 16                                // code
+  vpandd zmm16, zmm16, zmm5                              // code
+  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vmovdqa64 zmm17, zmm12                                 // base
+  vfmadd231ps zmm17, zmm16, zmm11                        // w_1
+  vpsrld zmm15, zmm15, 24                                // code
   vcvtdq2ps zmm15, zmm15                                 // w_1
-  vmovdqa64 zmm16, zmm11                                 // base
-  vfmadd231ps zmm16, zmm15, zmm10                        // w_1
+  vmovdqa64 zmm16, zmm12                                 // base
+  vfmadd231ps zmm16, zmm15, zmm11                        // w_1
+  vpaddd zmm15, zmm17, zmm0                              // pair
+  vpsrld zmm15, zmm15, 16                                // pair
+  vpaddd zmm16, zmm16, zmm0                              // pair
+  vpternlogd zmm15, zmm16, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbx + 192], zmm15               // pair
+  vpandd zmm15, zmm14, zmm5                              // code
+  vcvtdq2ps zmm15, zmm15                                 // w_1
+  vmovdqa64 zmm16, zmm12                                 // base
+  vfmadd231ps zmm16, zmm15, zmm11                        // w_1
   vpsrld zmm15, zmm14, 8                                 // code
-  vpandd zmm15, zmm15, zmm4                              // code
+  vpandd zmm15, zmm15, zmm5                              // code
   vcvtdq2ps zmm15, zmm15                                 // w_1
-  vmovdqa64 zmm17, zmm11                                 // base
-  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vmovdqa64 zmm17, zmm12                                 // base
+  vfmadd231ps zmm17, zmm15, zmm11                        // w_1
   vpaddd zmm15, zmm16, zmm0                              // pair
   vpsrld zmm15, zmm15, 16                                // pair
   vpaddd zmm16, zmm17, zmm0                              // pair
   vpternlogd zmm15, zmm16, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 64], zmm15                // pair
+  vmovdqu64 zmmword ptr [rbx + 1088], zmm15              // pair
   vpsrld zmm15, zmm14, 16                                // code
-  vpandd zmm15, zmm15, zmm4                              // code
+  vpandd zmm15, zmm15, zmm5                              // code
   vcvtdq2ps zmm15, zmm15                                 // w_1
-  vmovdqa64 zmm16, zmm11                                 // base
-  vfmadd231ps zmm16, zmm15, zmm10                        // w_1
+  vmovdqa64 zmm16, zmm12                                 // base
+  vfmadd231ps zmm16, zmm15, zmm11                        // w_1
   vpsrld zmm14, zmm14, 24                                // code
   vcvtdq2ps zmm14, zmm14                                 // w_1
-  vmovdqa64 zmm15, zmm11                                 // base
-  vfmadd231ps zmm15, zmm14, zmm10                        // w_1
+  vmovdqa64 zmm15, zmm12                                 // base
+  vfmadd231ps zmm15, zmm14, zmm11                        // w_1
   vpaddd zmm14, zmm16, zmm0                              // pair
   vpsrld zmm14, zmm14, 16                                // pair
   vpaddd zmm15, zmm15, zmm0                              // pair
   vpternlogd zmm14, zmm15, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 192], zmm14               // pair
-  vpandd zmm14, zmm13, zmm4                              // code
-  vcvtdq2ps zmm14, zmm14                                 // w_1
-  vmovdqa64 zmm15, zmm11                                 // base
-  vfmadd231ps zmm15, zmm14, zmm10                        // w_1
-  vpsrld zmm14, zmm13, 8                                 // code
-  vpandd zmm14, zmm14, zmm4                              // code
-  vcvtdq2ps zmm14, zmm14                                 // w_1
-  vmovdqa64 zmm16, zmm11                                 // base
-  vfmadd231ps zmm16, zmm14, zmm10                        // w_1
-  vpaddd zmm14, zmm15, zmm0                              // pair
-  vpsrld zmm14, zmm14, 16                                // pair
-  vpaddd zmm15, zmm16, zmm0                              // pair
-  vpternlogd zmm14, zmm15, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 1088], zmm14              // pair
-  vpsrld zmm14, zmm13, 16                                // code
-  vpandd zmm14, zmm14, zmm4                              // code
-  vcvtdq2ps zmm14, zmm14                                 // w_1
-  vmovdqa64 zmm15, zmm11                                 // base
-  vfmadd231ps zmm15, zmm14, zmm10                        // w_1
-  vpsrld zmm13, zmm13, 24                                // code
-  vcvtdq2ps zmm13, zmm13                                 // w_1
-  vmovdqa64 zmm14, zmm11                                 // base
-  vfmadd231ps zmm14, zmm13, zmm10                        // w_1
-  vpaddd zmm13, zmm15, zmm0                              // pair
-  vpsrld zmm13, zmm13, 16                                // pair
-  vpaddd zmm14, zmm14, zmm0                              // pair
-  vpternlogd zmm13, zmm14, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 1216], zmm13              // pair
+  vmovdqu64 zmmword ptr [rbx + 1216], zmm14              // pair
   prefetcht0 byte ptr [r13 + 128]                        // ahead
   prefetcht0 byte ptr [r13 + 192]                        // ahead
   prefetcht0 byte ptr [r13 + 256]                        // ahead
-  vmovdqu64 zmm13, zmmword ptr [r11 + 128]               // raw_0
-  vpandd zmm14, zmm13, zmm2                              // lo_0
-  vpsrlw zmm13, zmm13, 4                                 // hi_0
-  vpandd zmm13, zmm13, zmm2                              // hi_0
-  vmovdqu64 zmm15, zmmword ptr [r11 + 512]               // tops
-  vpslld zmm16, zmm15, 3                                 // tops
-  vpternlogd zmm14, zmm16, zmm3, 0xf8                    // code_0
-  vpsrld zmm15, zmm15, 1                                 // tops
-  vpternlogd zmm13, zmm15, zmm3, 0xf8                    // code_0
-  vpandd zmm15, zmm14, zmm4                              // code
+  vmovdqu64 zmm14, zmmword ptr [r11 + 128]               // raw_0
+  vpandd zmm15, zmm14, zmm2                              // lo_0
+  vgf2p8affineqb zmm14, zmm14, zmm3, 0                   // code_1_0
+  vmovdqu64 zmm16, zmmword ptr [r11 + 512]               // tops
+  vpslld zmm17, zmm16, 3                                 // tops
+  vpternlogd zmm15, zmm17, zmm4, 0xf8                    // code_0
+  vpsrld zmm16, zmm16, 1                                 // tops
+  vpternlogd zmm14, zmm16, zmm4, 0xf8                    // code_0
+  vpandd zmm16, zmm15, zmm5                              // code
+  vcvtdq2ps zmm16, zmm16                                 // w_0
+  vmovdqa64 zmm17, zmm13                                 // base
+  vfmadd231ps zmm17, zmm16, zmm10                        // w_0
+  vpsrld zmm16, zmm15, 8                                 // code
+  vpandd zmm16, zmm16, zmm5                              // code
+  vcvtdq2ps zmm16, zmm16                                 // w_0
+  vmovdqa64 zmm18, zmm13                                 // base
+  vfmadd231ps zmm18, zmm16, zmm10                        // w_0
+  vpaddd zmm16, zmm17, zmm0                              // pair
+  vpsrld zmm16, zmm16, 16                                // pair
+  vpaddd zmm17, zmm18, zmm0                              // pair
+  vpternlogd zmm16, zmm17, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbx + 256], zmm16               // pair
+  vpsrld zmm16, zmm15, 16                                // code
+  vpandd zmm16, zmm16, zmm5                              // code
+  vcvtdq2ps zmm16, zmm16                                 // w_0
+  vmovdqa64 zmm17, zmm13                                 // base
+  vfmadd231ps zmm17, zmm16, zmm10                        // w_0
+  vpsrld zmm15, zmm15, 24                                // code
   vcvtdq2ps zmm15, zmm15                                 // w_0
-  vmovdqa64 zmm16, zmm12                                 // base
-  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vmovdqa64 zmm16, zmm13                                 // base
+  vfmadd231ps zmm16, zmm15, zmm10                        // w_0
+  vpaddd zmm15, zmm17, zmm0                              // pair
+  vpsrld zmm15, zmm15, 16                                // pair
+  vpaddd zmm16, zmm16, zmm0                              // pair
+  vpternlogd zmm15, zmm16, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbx + 384], zmm15               // pair
+  vpandd zmm15, zmm14, zmm5                              // code
+  vcvtdq2ps zmm15, zmm15                                 // w_0
+  vmovdqa64 zmm16, zmm13                                 // base
+  vfmadd231ps zmm16, zmm15, zmm10                        // w_0
   vpsrld zmm15, zmm14, 8                                 // code
-  vpandd zmm15, zmm15, zmm4                              // code
+  vpandd zmm15, zmm15, zmm5                              // code
   vcvtdq2ps zmm15, zmm15                                 // w_0
+  vmovdqa64 zmm17, zmm13                                 // base
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_0
+  vpaddd zmm15, zmm16, zmm0                              // pair
+  vpsrld zmm15, zmm15, 16                                // pair
+  vpaddd zmm16, zmm17, zmm0                              // pair
+  vpternlogd zmm15, zmm16, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbx + 1280], zmm15              // pair
+  vpsrld zmm15, zmm14, 16                                // code
+  vpandd zmm15, zmm15, zmm5                              // code
+  vcvtdq2ps zmm15, zmm15                                 // w_0
+  vmovdqa64 zmm16, zmm13                                 // base
+  vfmadd231ps zmm16, zmm15, zmm10                        // w_0
+  vpsrld zmm14, zmm14, 24                                // code
+  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vmovdqa64 zmm15, zmm13                                 // base
+  vfmadd231ps zmm15, zmm14, zmm10                        // w_0
+  vpaddd zmm14, zmm16, zmm0                              // pair
+  vpsrld zmm14, zmm14, 16                                // pair
+  vpaddd zmm15, zmm15, zmm0                              // pair
+  vpternlogd zmm14, zmm15, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbx + 1408], zmm14              // pair
+  vmovdqu64 zmm14, zmmword ptr [r11 + 192]               // raw_1
+  vpandd zmm15, zmm14, zmm2                              // lo_1
+  vgf2p8affineqb zmm14, zmm14, zmm3, 0                   // code_1_1
+  vmovdqu64 zmm16, zmmword ptr [r11 + 576]               // tops
+  vpslld zmm17, zmm16, 3                                 // tops
+  vpternlogd zmm15, zmm17, zmm4, 0xf8                    // code_1
+  vpsrld zmm16, zmm16, 1                                 // tops
+  vpternlogd zmm14, zmm16, zmm4, 0xf8                    // code_1
+  vpandd zmm16, zmm15, zmm5                              // code
+  vcvtdq2ps zmm16, zmm16                                 // w_1
   vmovdqa64 zmm17, zmm12                                 // base
-  vfmadd231ps zmm17, zmm15, zmm9                         // w_0
-  vpaddd zmm15, zmm16, zmm0                              // pair
-  vpsrld zmm15, zmm15, 16                                // pair
+  vfmadd231ps zmm17, zmm16, zmm11                        // w_1
+  vpsrld zmm16, zmm15, 8                                 // code
+  vpandd zmm16, zmm16, zmm5                              // code
+  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vmovdqa64 zmm18, zmm12                                 // base
+  vfmadd231ps zmm18, zmm16, zmm11                        // w_1
   vpaddd zmm16, zmm17, zmm0                              // pair
-  vpternlogd zmm15, zmm16, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 256], zmm15               // pair
-  vpsrld zmm15, zmm14, 16                                // code
-  vpandd zmm15, zmm15, zmm4                              // code
-  vcvtdq2ps zmm15, zmm15                                 // w_0
-  vmovdqa64 zmm16, zmm12                                 // base
-  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
-  vpsrld zmm14, zmm14, 24                                // code
-  vcvtdq2ps zmm14, zmm14                                 // w_0
-  vmovdqa64 zmm15, zmm12                                 // base
-  vfmadd231ps zmm15, zmm14, zmm9                         // w_0
-  vpaddd zmm14, zmm16, zmm0                              // pair
-  vpsrld zmm14, zmm14, 16                                // pair
-  vpaddd zmm15, zmm15, zmm0                              // pair
-  vpternlogd zmm14, zmm15, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 384], zmm14               // pair
-  vpandd zmm14, zmm13, zmm4                              // code
-  vcvtdq2ps zmm14, zmm14                                 // w_0
-  vmovdqa64 zmm15, zmm12                                 // base
-  vfmadd231ps zmm15, zmm14, zmm9                         // w_0
-  vpsrld zmm14, zmm13, 8                                 // code
-  vpandd zmm14, zmm14, zmm4                              // code
-  vcvtdq2ps zmm14, zmm14                                 // w_0
-  vmovdqa64 zmm16, zmm12                                 // base
-  vfmadd231ps zmm16, zmm14, zmm9                         // w_0
-  vpaddd zmm14, zmm15, zmm0                              // pair
-  vpsrld zmm14, zmm14, 16                                // pair
-  vpaddd zmm15, zmm16, zmm0                              // pair
-  vpternlogd zmm14, zmm15, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 1280], zmm14              // pair
-  vpsrld zmm14, zmm13, 16                                // code
-  vpandd zmm14, zmm14, zmm4                              // code
-  vcvtdq2ps zmm14, zmm14                                 // w_0
-  vmovdqa64 zmm15, zmm12                                 // base
-  vfmadd231ps zmm15, zmm14, zmm9                         // w_0
-  vpsrld zmm13, zmm13, 24                                // code
-  vcvtdq2ps zmm13, zmm13                                 // w_0
-  vmovdqa64 zmm14, zmm12                                 // base
-  vfmadd231ps zmm14, zmm13, zmm9                         // w_0
-  vpaddd zmm13, zmm15, zmm0                              // pair
-  vpsrld zmm13, zmm13, 16                                // pair
-  vpaddd zmm14, zmm14, zmm0                              // pair
-  vpternlogd zmm13, zmm14, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 1408], zmm13              // pair
-  vmovdqu64 zmm13, zmmword ptr [r11 + 192]               // raw_1
-  vpandd zmm14, zmm13, zmm2                              // lo_1
-  vpsrlw zmm13, zmm13, 4                                 // hi_1
-  vpandd zmm13, zmm13, zmm2                              // hi_1
-  vmovdqu64 zmm15, zmmword ptr [r11 + 576]               // tops
-  vpslld zmm16, zmm15, 3                                 // tops
-  vpternlogd zmm14, zmm16, zmm3, 0xf8                    // code_1
-  vpsrld zmm15, zmm15, 1                                 // tops
-  vpternlogd zmm13, zmm15, zmm3, 0xf8                    // code_1
-  vpandd zmm15, zmm14, zmm4                              // code
+  vpsrld zmm16, zmm16, 16                                // pair
+  vpaddd zmm17, zmm18, zmm0                              // pair
+  vpternlogd zmm16, zmm17, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbx + 320], zmm16               // pair
+  vpsrld zmm16, zmm15, 16                                // code
+  vpandd zmm16, zmm16, zmm5                              // code
+  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vmovdqa64 zmm17, zmm12                                 // base
+  vfmadd231ps zmm17, zmm16, zmm11                        // w_1
+  vpsrld zmm15, zmm15, 24                                // code
   vcvtdq2ps zmm15, zmm15                                 // w_1
-  vmovdqa64 zmm16, zmm11                                 // base
-  vfmadd231ps zmm16, zmm15, zmm10                        // w_1
+  vmovdqa64 zmm16, zmm12                                 // base
+  vfmadd231ps zmm16, zmm15, zmm11                        // w_1
+  vpaddd zmm15, zmm17, zmm0                              // pair
+  vpsrld zmm15, zmm15, 16                                // pair
+  vpaddd zmm16, zmm16, zmm0                              // pair
+  vpternlogd zmm15, zmm16, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbx + 448], zmm15               // pair
+  vpandd zmm15, zmm14, zmm5                              // code
+  vcvtdq2ps zmm15, zmm15                                 // w_1
+  vmovdqa64 zmm16, zmm12                                 // base
+  vfmadd231ps zmm16, zmm15, zmm11                        // w_1
   vpsrld zmm15, zmm14, 8                                 // code
-  vpandd zmm15, zmm15, zmm4                              // code
+  vpandd zmm15, zmm15, zmm5                              // code
   vcvtdq2ps zmm15, zmm15                                 // w_1
-  vmovdqa64 zmm17, zmm11                                 // base
-  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vmovdqa64 zmm17, zmm12                                 // base
+  vfmadd231ps zmm17, zmm15, zmm11                        // w_1
   vpaddd zmm15, zmm16, zmm0                              // pair
   vpsrld zmm15, zmm15, 16                                // pair
   vpaddd zmm16, zmm17, zmm0                              // pair
   vpternlogd zmm15, zmm16, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 320], zmm15               // pair
+  vmovdqu64 zmmword ptr [rbx + 1344], zmm15              // pair
   vpsrld zmm15, zmm14, 16                                // code
-  vpandd zmm15, zmm15, zmm4                              // code
+  vpandd zmm15, zmm15, zmm5                              // code
   vcvtdq2ps zmm15, zmm15                                 // w_1
-  vmovdqa64 zmm16, zmm11                                 // base
-  vfmadd231ps zmm16, zmm15, zmm10                        // w_1
+  vmovdqa64 zmm16, zmm12                                 // base
+  vfmadd231ps zmm16, zmm15, zmm11                        // w_1
   vpsrld zmm14, zmm14, 24                                // code
   vcvtdq2ps zmm14, zmm14                                 // w_1
-  vmovdqa64 zmm15, zmm11                                 // base
-  vfmadd231ps zmm15, zmm14, zmm10                        // w_1
+  vmovdqa64 zmm15, zmm12                                 // base
+  vfmadd231ps zmm15, zmm14, zmm11                        // w_1
   vpaddd zmm14, zmm16, zmm0                              // pair
   vpsrld zmm14, zmm14, 16                                // pair
   vpaddd zmm15, zmm15, zmm0                              // pair
   vpternlogd zmm14, zmm15, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 448], zmm14               // pair
-  vpandd zmm14, zmm13, zmm4                              // code
-  vcvtdq2ps zmm14, zmm14                                 // w_1
-  vmovdqa64 zmm15, zmm11                                 // base
-  vfmadd231ps zmm15, zmm14, zmm10                        // w_1
-  vpsrld zmm14, zmm13, 8                                 // code
-  vpandd zmm14, zmm14, zmm4                              // code
-  vcvtdq2ps zmm14, zmm14                                 // w_1
-  vmovdqa64 zmm16, zmm11                                 // base
-  vfmadd231ps zmm16, zmm14, zmm10                        // w_1
-  vpaddd zmm14, zmm15, zmm0                              // pair
-  vpsrld zmm14, zmm14, 16                                // pair
-  vpaddd zmm15, zmm16, zmm0                              // pair
-  vpternlogd zmm14, zmm15, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 1344], zmm14              // pair
-  vpsrld zmm14, zmm13, 16                                // code
-  vpandd zmm14, zmm14, zmm4                              // code
-  vcvtdq2ps zmm14, zmm14                                 // w_1
-  vmovdqa64 zmm15, zmm11                                 // base
-  vfmadd231ps zmm15, zmm14, zmm10                        // w_1
-  vpsrld zmm13, zmm13, 24                                // code
-  vcvtdq2ps zmm13, zmm13                                 // w_1
-  vmovdqa64 zmm14, zmm11                                 // base
-  vfmadd231ps zmm14, zmm13, zmm10                        // w_1
-  vpaddd zmm13, zmm15, zmm0                              // pair
-  vpsrld zmm13, zmm13, 16                                // pair
-  vpaddd zmm14, zmm14, zmm0                              // pair
-  vpternlogd zmm13, zmm14, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 1472], zmm13              // pair
+  vmovdqu64 zmmword ptr [rbx + 1472], zmm14              // pair
   prefetcht0 byte ptr [r13 + 320]                        // ahead
   prefetcht0 byte ptr [r13 + 384]                        // ahead
   prefetcht0 byte ptr [r13 + 448]                        // ahead
-  vmovdqu64 zmm13, zmmword ptr [r11 + 256]               // raw_0
-  vpandd zmm14, zmm13, zmm2                              // lo_0
-  vpsrlw zmm13, zmm13, 4                                 // hi_0
-  vpandd zmm13, zmm13, zmm2                              // hi_0
-  vmovdqu64 zmm15, zmmword ptr [r11 + 512]               // tops
-  vpslld zmm16, zmm15, 2                                 // tops
-  vpternlogd zmm14, zmm16, zmm3, 0xf8                    // code_0
-  vpsrld zmm15, zmm15, 2                                 // tops
-  vpternlogd zmm13, zmm15, zmm3, 0xf8                    // code_0
-  vpandd zmm15, zmm14, zmm4                              // code
+  vmovdqu64 zmm14, zmmword ptr [r11 + 256]               // raw_0
+  vpandd zmm15, zmm14, zmm2                              // lo_0
+  vgf2p8affineqb zmm14, zmm14, zmm3, 0                   // code_1_0
+  vmovdqu64 zmm16, zmmword ptr [r11 + 512]               // tops
+  vpslld zmm17, zmm16, 2                                 // tops
+  vpternlogd zmm15, zmm17, zmm4, 0xf8                    // code_0
+  vpsrld zmm16, zmm16, 2                                 // tops
+  vpternlogd zmm14, zmm16, zmm4, 0xf8                    // code_0
+  vpandd zmm16, zmm15, zmm5                              // code
+  vcvtdq2ps zmm16, zmm16                                 // w_0
+  vmovdqa64 zmm17, zmm13                                 // base
+  vfmadd231ps zmm17, zmm16, zmm10                        // w_0
+  vpsrld zmm16, zmm15, 8                                 // code
+  vpandd zmm16, zmm16, zmm5                              // code
+  vcvtdq2ps zmm16, zmm16                                 // w_0
+  vmovdqa64 zmm18, zmm13                                 // base
+  vfmadd231ps zmm18, zmm16, zmm10                        // w_0
+  vpaddd zmm16, zmm17, zmm0                              // pair
+  vpsrld zmm16, zmm16, 16                                // pair
+  vpaddd zmm17, zmm18, zmm0                              // pair
+  vpternlogd zmm16, zmm17, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbx + 512], zmm16               // pair
+  vpsrld zmm16, zmm15, 16                                // code
+  vpandd zmm16, zmm16, zmm5                              // code
+  vcvtdq2ps zmm16, zmm16                                 // w_0
+  vmovdqa64 zmm17, zmm13                                 // base
+  vfmadd231ps zmm17, zmm16, zmm10                        // w_0
+  vpsrld zmm15, zmm15, 24                                // code
   vcvtdq2ps zmm15, zmm15                                 // w_0
-  vmovdqa64 zmm16, zmm12                                 // base
-  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vmovdqa64 zmm16, zmm13                                 // base
+  vfmadd231ps zmm16, zmm15, zmm10                        // w_0
+  vpaddd zmm15, zmm17, zmm0                              // pair
+  vpsrld zmm15, zmm15, 16                                // pair
+  vpaddd zmm16, zmm16, zmm0                              // pair
+  vpternlogd zmm15, zmm16, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbx + 640], zmm15               // pair
+  vpandd zmm15, zmm14, zmm5                              // code
+  vcvtdq2ps zmm15, zmm15                                 // w_0
+  vmovdqa64 zmm16, zmm13                                 // base
+  vfmadd231ps zmm16, zmm15, zmm10                        // w_0
   vpsrld zmm15, zmm14, 8                                 // code
-  vpandd zmm15, zmm15, zmm4                              // code
+  vpandd zmm15, zmm15, zmm5                              // code
   vcvtdq2ps zmm15, zmm15                                 // w_0
+  vmovdqa64 zmm17, zmm13                                 // base
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_0
+  vpaddd zmm15, zmm16, zmm0                              // pair
+  vpsrld zmm15, zmm15, 16                                // pair
+  vpaddd zmm16, zmm17, zmm0                              // pair
+  vpternlogd zmm15, zmm16, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbx + 1536], zmm15              // pair
+  vpsrld zmm15, zmm14, 16                                // code
+  vpandd zmm15, zmm15, zmm5                              // code
+  vcvtdq2ps zmm15, zmm15                                 // w_0
+  vmovdqa64 zmm16, zmm13                                 // base
+  vfmadd231ps zmm16, zmm15, zmm10                        // w_0
+  vpsrld zmm14, zmm14, 24                                // code
+  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vmovdqa64 zmm15, zmm13                                 // base
+  vfmadd231ps zmm15, zmm14, zmm10                        // w_0
+  vpaddd zmm14, zmm16, zmm0                              // pair
+  vpsrld zmm14, zmm14, 16                                // pair
+  vpaddd zmm15, zmm15, zmm0                              // pair
+  vpternlogd zmm14, zmm15, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbx + 1664], zmm14              // pair
+  vmovdqu64 zmm14, zmmword ptr [r11 + 320]               // raw_1
+  vpandd zmm15, zmm14, zmm2                              // lo_1
+  vgf2p8affineqb zmm14, zmm14, zmm3, 0                   // code_1_1
+  vmovdqu64 zmm16, zmmword ptr [r11 + 576]               // tops
+  vpslld zmm17, zmm16, 2                                 // tops
+  vpternlogd zmm15, zmm17, zmm4, 0xf8                    // code_1
+  vpsrld zmm16, zmm16, 2                                 // tops
+  vpternlogd zmm14, zmm16, zmm4, 0xf8                    // code_1
+  vpandd zmm16, zmm15, zmm5                              // code
+  vcvtdq2ps zmm16, zmm16                                 // w_1
   vmovdqa64 zmm17, zmm12                                 // base
-  vfmadd231ps zmm17, zmm15, zmm9                         // w_0
-  vpaddd zmm15, zmm16, zmm0                              // pair
-  vpsrld zmm15, zmm15, 16                                // pair
+  vfmadd231ps zmm17, zmm16, zmm11                        // w_1
+  vpsrld zmm16, zmm15, 8                                 // code
+  vpandd zmm16, zmm16, zmm5                              // code
+  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vmovdqa64 zmm18, zmm12                                 // base
+  vfmadd231ps zmm18, zmm16, zmm11                        // w_1
   vpaddd zmm16, zmm17, zmm0                              // pair
-  vpternlogd zmm15, zmm16, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 512], zmm15               // pair
-  vpsrld zmm15, zmm14, 16                                // code
-  vpandd zmm15, zmm15, zmm4                              // code
-  vcvtdq2ps zmm15, zmm15                                 // w_0
-  vmovdqa64 zmm16, zmm12                                 // base
-  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
-  vpsrld zmm14, zmm14, 24                                // code
-  vcvtdq2ps zmm14, zmm14                                 // w_0
-  vmovdqa64 zmm15, zmm12                                 // base
-  vfmadd231ps zmm15, zmm14, zmm9                         // w_0
-  vpaddd zmm14, zmm16, zmm0                              // pair
-  vpsrld zmm14, zmm14, 16                                // pair
-  vpaddd zmm15, zmm15, zmm0                              // pair
-  vpternlogd zmm14, zmm15, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 640], zmm14               // pair
-  vpandd zmm14, zmm13, zmm4                              // code
-  vcvtdq2ps zmm14, zmm14                                 // w_0
-  vmovdqa64 zmm15, zmm12                                 // base
-  vfmadd231ps zmm15, zmm14, zmm9                         // w_0
-  vpsrld zmm14, zmm13, 8                                 // code
-  vpandd zmm14, zmm14, zmm4                              // code
-  vcvtdq2ps zmm14, zmm14                                 // w_0
-  vmovdqa64 zmm16, zmm12                                 // base
-  vfmadd231ps zmm16, zmm14, zmm9                         // w_0
-  vpaddd zmm14, zmm15, zmm0                              // pair
-  vpsrld zmm14, zmm14, 16                                // pair
-  vpaddd zmm15, zmm16, zmm0                              // pair
-  vpternlogd zmm14, zmm15, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 1536], zmm14              // pair
-  vpsrld zmm14, zmm13, 16                                // code
-  vpandd zmm14, zmm14, zmm4                              // code
-  vcvtdq2ps zmm14, zmm14                                 // w_0
-  vmovdqa64 zmm15, zmm12                                 // base
-  vfmadd231ps zmm15, zmm14, zmm9                         // w_0
-  vpsrld zmm13, zmm13, 24                                // code
-  vcvtdq2ps zmm13, zmm13                                 // w_0
-  vmovdqa64 zmm14, zmm12                                 // base
-  vfmadd231ps zmm14, zmm13, zmm9                         // w_0
-  vpaddd zmm13, zmm15, zmm0                              // pair
-  vpsrld zmm13, zmm13, 16                                // pair
-  vpaddd zmm14, zmm14, zmm0                              // pair
-  vpternlogd zmm13, zmm14, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 1664], zmm13              // pair
-  vmovdqu64 zmm13, zmmword ptr [r11 + 320]               // raw_1
-  vpandd zmm14, zmm13, zmm2                              // lo_1
-  vpsrlw zmm13, zmm13, 4                                 // hi_1
-  vpandd zmm13, zmm13, zmm2                              // hi_1
-  vmovdqu64 zmm15, zmmword ptr [r11 + 576]               // tops
-  vpslld zmm16, zmm15, 2                                 // tops
-  vpternlogd zmm14, zmm16, zmm3, 0xf8                    // code_1
-  vpsrld zmm15, zmm15, 2                                 // tops
-  vpternlogd zmm13, zmm15, zmm3, 0xf8                    // code_1
-  vpandd zmm15, zmm14, zmm4                              // code
+  vpsrld zmm16, zmm16, 16                                // pair
+  vpaddd zmm17, zmm18, zmm0                              // pair
+  vpternlogd zmm16, zmm17, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbx + 576], zmm16               // pair
+  vpsrld zmm16, zmm15, 16                                // code
+  vpandd zmm16, zmm16, zmm5                              // code
+  vcvtdq2ps zmm16, zmm16                                 // w_1
+  vmovdqa64 zmm17, zmm12                                 // base
+  vfmadd231ps zmm17, zmm16, zmm11                        // w_1
+  vpsrld zmm15, zmm15, 24                                // code
   vcvtdq2ps zmm15, zmm15                                 // w_1
-  vmovdqa64 zmm16, zmm11                                 // base
-  vfmadd231ps zmm16, zmm15, zmm10                        // w_1
+  vmovdqa64 zmm16, zmm12                                 // base
+  vfmadd231ps zmm16, zmm15, zmm11                        // w_1
+  vpaddd zmm15, zmm17, zmm0                              // pair
+  vpsrld zmm15, zmm15, 16                                // pair
+  vpaddd zmm16, zmm16, zmm0                              // pair
+  vpternlogd zmm15, zmm16, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbx + 704], zmm15               // pair
+  vpandd zmm15, zmm14, zmm5                              // code
+  vcvtdq2ps zmm15, zmm15                                 // w_1
+  vmovdqa64 zmm16, zmm12                                 // base
+  vfmadd231ps zmm16, zmm15, zmm11                        // w_1
   vpsrld zmm15, zmm14, 8                                 // code
-  vpandd zmm15, zmm15, zmm4                              // code
+  vpandd zmm15, zmm15, zmm5                              // code
   vcvtdq2ps zmm15, zmm15                                 // w_1
-  vmovdqa64 zmm17, zmm11                                 // base
-  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vmovdqa64 zmm17, zmm12                                 // base
+  vfmadd231ps zmm17, zmm15, zmm11                        // w_1
   vpaddd zmm15, zmm16, zmm0                              // pair
   vpsrld zmm15, zmm15, 16                                // pair
   vpaddd zmm16, zmm17, zmm0                              // pair
   vpternlogd zmm15, zmm16, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 576], zmm15               // pair
+  vmovdqu64 zmmword ptr [rbx + 1600], zmm15              // pair
   vpsrld zmm15, zmm14, 16                                // code
-  vpandd zmm15, zmm15, zmm4                              // code
+  vpandd zmm15, zmm15, zmm5                              // code
   vcvtdq2ps zmm15, zmm15                                 // w_1
-  vmovdqa64 zmm16, zmm11                                 // base
-  vfmadd231ps zmm16, zmm15, zmm10                        // w_1
+  vmovdqa64 zmm16, zmm12                                 // base
+  vfmadd231ps zmm16, zmm15, zmm11                        // w_1
   vpsrld zmm14, zmm14, 24                                // code
   vcvtdq2ps zmm14, zmm14                                 // w_1
-  vmovdqa64 zmm15, zmm11                                 // base
-  vfmadd231ps zmm15, zmm14, zmm10                        // w_1
+  vmovdqa64 zmm15, zmm12                                 // base
+  vfmadd231ps zmm15, zmm14, zmm11                        // w_1
   vpaddd zmm14, zmm16, zmm0                              // pair
   vpsrld zmm14, zmm14, 16                                // pair
   vpaddd zmm15, zmm15, zmm0                              // pair
   vpternlogd zmm14, zmm15, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 704], zmm14               // pair
-  vpandd zmm14, zmm13, zmm4                              // code
-  vcvtdq2ps zmm14, zmm14                                 // w_1
-  vmovdqa64 zmm15, zmm11                                 // base
-  vfmadd231ps zmm15, zmm14, zmm10                        // w_1
-  vpsrld zmm14, zmm13, 8                                 // code
-  vpandd zmm14, zmm14, zmm4                              // code
-  vcvtdq2ps zmm14, zmm14                                 // w_1
-  vmovdqa64 zmm16, zmm11                                 // base
-  vfmadd231ps zmm16, zmm14, zmm10                        // w_1
-  vpaddd zmm14, zmm15, zmm0                              // pair
-  vpsrld zmm14, zmm14, 16                                // pair
-  vpaddd zmm15, zmm16, zmm0                              // pair
-  vpternlogd zmm14, zmm15, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 1600], zmm14              // pair
-  vpsrld zmm14, zmm13, 16                                // code
-  vpandd zmm14, zmm14, zmm4                              // code
-  vcvtdq2ps zmm14, zmm14                                 // w_1
-  vmovdqa64 zmm15, zmm11                                 // base
-  vfmadd231ps zmm15, zmm14, zmm10                        // w_1
-  vpsrld zmm13, zmm13, 24                                // code
-  vcvtdq2ps zmm13, zmm13                                 // w_1
-  vmovdqa64 zmm14, zmm11                                 // base
-  vfmadd231ps zmm14, zmm13, zmm10                        // w_1
-  vpaddd zmm13, zmm15, zmm0                              // pair
-  vpsrld zmm13, zmm13, 16                                // pair
-  vpaddd zmm14, zmm14, zmm0                              // pair
-  vpternlogd zmm13, zmm14, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 1728], zmm13              // pair
+  vmovdqu64 zmmword ptr [rbx + 1728], zmm14              // pair
   prefetcht0 byte ptr [r13 + 512]                        // ahead
   prefetcht0 byte ptr [r13 + 576]                        // ahead
   prefetcht0 byte ptr [r13 + 640]                        // ahead
-  vmovdqu64 zmm13, zmmword ptr [r11 + 384]               // raw_0
-  vpandd zmm14, zmm13, zmm2                              // lo_0
-  vpsrlw zmm13, zmm13, 4                                 // hi_0
-  vpandd zmm13, zmm13, zmm2                              // hi_0
-  vmovdqu64 zmm15, zmmword ptr [r11 + 512]               // tops
-  vpslld zmm16, zmm15, 1                                 // tops
-  vpternlogd zmm14, zmm16, zmm3, 0xf8                    // code_0
-  vpsrld zmm15, zmm15, 3                                 // tops
-  vpternlogd zmm13, zmm15, zmm3, 0xf8                    // code_0
-  vpandd zmm15, zmm14, zmm4                              // code
+  vmovdqu64 zmm14, zmmword ptr [r11 + 384]               // raw_0
+  vpandd zmm15, zmm14, zmm2                              // lo_0
+  vgf2p8affineqb zmm14, zmm14, zmm3, 0                   // code_1_0
+  vmovdqu64 zmm16, zmmword ptr [r11 + 512]               // tops
+  vpslld zmm17, zmm16, 1                                 // tops
+  vpternlogd zmm15, zmm17, zmm4, 0xf8                    // code_0
+  vpsrld zmm16, zmm16, 3                                 // tops
+  vpternlogd zmm14, zmm16, zmm4, 0xf8                    // code_0
+  vpandd zmm16, zmm15, zmm5                              // code
+  vcvtdq2ps zmm16, zmm16                                 // w_0
+  vmovdqa64 zmm17, zmm13                                 // base
+  vfmadd231ps zmm17, zmm16, zmm10                        // w_0
+  vpsrld zmm16, zmm15, 8                                 // code
+  vpandd zmm16, zmm16, zmm5                              // code
+  vcvtdq2ps zmm16, zmm16                                 // w_0
+  vmovdqa64 zmm18, zmm13                                 // base
+  vfmadd231ps zmm18, zmm16, zmm10                        // w_0
+  vpaddd zmm16, zmm17, zmm0                              // pair
+  vpsrld zmm16, zmm16, 16                                // pair
+  vpaddd zmm17, zmm18, zmm0                              // pair
+  vpternlogd zmm16, zmm17, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbx + 768], zmm16               // pair
+  vpsrld zmm16, zmm15, 16                                // code
+  vpandd zmm16, zmm16, zmm5                              // code
+  vcvtdq2ps zmm16, zmm16                                 // w_0
+  vmovdqa64 zmm17, zmm13                                 // base
+  vfmadd231ps zmm17, zmm16, zmm10                        // w_0
+  vpsrld zmm15, zmm15, 24                                // code
   vcvtdq2ps zmm15, zmm15                                 // w_0
-  vmovdqa64 zmm16, zmm12                                 // base
-  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vmovdqa64 zmm16, zmm13                                 // base
+  vfmadd231ps zmm16, zmm15, zmm10                        // w_0
+  vpaddd zmm15, zmm17, zmm0                              // pair
+  vpsrld zmm15, zmm15, 16                                // pair
+  vpaddd zmm16, zmm16, zmm0                              // pair
+  vpternlogd zmm15, zmm16, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbx + 896], zmm15               // pair
+  vpandd zmm15, zmm14, zmm5                              // code
+  vcvtdq2ps zmm15, zmm15                                 // w_0
+  vmovdqa64 zmm16, zmm13                                 // base
+  vfmadd231ps zmm16, zmm15, zmm10                        // w_0
   vpsrld zmm15, zmm14, 8                                 // code
-  vpandd zmm15, zmm15, zmm4                              // code
+  vpandd zmm15, zmm15, zmm5                              // code
   vcvtdq2ps zmm15, zmm15                                 // w_0
-  vmovdqa64 zmm17, zmm12                                 // base
-  vfmadd231ps zmm17, zmm15, zmm9                         // w_0
+  vmovdqa64 zmm17, zmm13                                 // base
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_0
   vpaddd zmm15, zmm16, zmm0                              // pair
   vpsrld zmm15, zmm15, 16                                // pair
   vpaddd zmm16, zmm17, zmm0                              // pair
   vpternlogd zmm15, zmm16, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 768], zmm15               // pair
+  vmovdqu64 zmmword ptr [rbx + 1792], zmm15              // pair
   vpsrld zmm15, zmm14, 16                                // code
-  vpandd zmm15, zmm15, zmm4                              // code
+  vpandd zmm15, zmm15, zmm5                              // code
   vcvtdq2ps zmm15, zmm15                                 // w_0
-  vmovdqa64 zmm16, zmm12                                 // base
-  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vmovdqa64 zmm16, zmm13                                 // base
+  vfmadd231ps zmm16, zmm15, zmm10                        // w_0
   vpsrld zmm14, zmm14, 24                                // code
   vcvtdq2ps zmm14, zmm14                                 // w_0
+  vfmadd231ps zmm13, zmm14, zmm10                        // w_0
+  vpaddd zmm10, zmm16, zmm0                              // pair
+  vpsrld zmm10, zmm10, 16                                // pair
+  vpaddd zmm13, zmm13, zmm0                              // pair
+  vpternlogd zmm10, zmm13, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbx + 1920], zmm10              // pair
+  vmovdqu64 zmm10, zmmword ptr [r11 + 448]               // raw_1
+  vpandd zmm13, zmm10, zmm2                              // lo_1
+  vgf2p8affineqb zmm10, zmm10, zmm3, 0                   // code_1_1
+  vmovdqu64 zmm14, zmmword ptr [r11 + 576]               // tops
+  vpslld zmm15, zmm14, 1                                 // tops
+  vpternlogd zmm13, zmm15, zmm4, 0xf8                    // code_1
+  vpsrld zmm14, zmm14, 3                                 // tops
+  vpternlogd zmm10, zmm14, zmm4, 0xf8                    // code_1
+  vpandd zmm14, zmm13, zmm5                              // code
+  vcvtdq2ps zmm14, zmm14                                 // w_1
   vmovdqa64 zmm15, zmm12                                 // base
-  vfmadd231ps zmm15, zmm14, zmm9                         // w_0
-  vpaddd zmm14, zmm16, zmm0                              // pair
-  vpsrld zmm14, zmm14, 16                                // pair
-  vpaddd zmm15, zmm15, zmm0                              // pair
-  vpternlogd zmm14, zmm15, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 896], zmm14               // pair
-  vpandd zmm14, zmm13, zmm4                              // code
-  vcvtdq2ps zmm14, zmm14                                 // w_0
-  vmovdqa64 zmm15, zmm12                                 // base
-  vfmadd231ps zmm15, zmm14, zmm9                         // w_0
+  vfmadd231ps zmm15, zmm14, zmm11                        // w_1
   vpsrld zmm14, zmm13, 8                                 // code
-  vpandd zmm14, zmm14, zmm4                              // code
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpandd zmm14, zmm14, zmm5                              // code
+  vcvtdq2ps zmm14, zmm14                                 // w_1
   vmovdqa64 zmm16, zmm12                                 // base
-  vfmadd231ps zmm16, zmm14, zmm9                         // w_0
+  vfmadd231ps zmm16, zmm14, zmm11                        // w_1
   vpaddd zmm14, zmm15, zmm0                              // pair
   vpsrld zmm14, zmm14, 16                                // pair
   vpaddd zmm15, zmm16, zmm0                              // pair
   vpternlogd zmm14, zmm15, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 1792], zmm14              // pair
+  vmovdqu64 zmmword ptr [rbx + 832], zmm14               // pair
   vpsrld zmm14, zmm13, 16                                // code
-  vpandd zmm14, zmm14, zmm4                              // code
-  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vpandd zmm14, zmm14, zmm5                              // code
+  vcvtdq2ps zmm14, zmm14                                 // w_1
   vmovdqa64 zmm15, zmm12                                 // base
-  vfmadd231ps zmm15, zmm14, zmm9                         // w_0
+  vfmadd231ps zmm15, zmm14, zmm11                        // w_1
   vpsrld zmm13, zmm13, 24                                // code
-  vcvtdq2ps zmm13, zmm13                                 // w_0
-  vfmadd231ps zmm12, zmm13, zmm9                         // w_0
-  vpaddd zmm9, zmm15, zmm0                               // pair
-  vpsrld zmm9, zmm9, 16                                  // pair
-  vpaddd zmm12, zmm12, zmm0                              // pair
-  vpternlogd zmm9, zmm12, zmm1, 0xf8                     // pair
-  vmovdqu64 zmmword ptr [rbx + 1920], zmm9               // pair
-  vmovdqu64 zmm9, zmmword ptr [r11 + 448]                // raw_1
-  vpandd zmm12, zmm9, zmm2                               // lo_1
-  vpsrlw zmm9, zmm9, 4                                   // hi_1
-  vpandd zmm9, zmm9, zmm2                                // hi_1
-  vmovdqu64 zmm13, zmmword ptr [r11 + 576]               // tops
-  vpslld zmm14, zmm13, 1                                 // tops
-  vpternlogd zmm12, zmm14, zmm3, 0xf8                    // code_1
-  vpsrld zmm13, zmm13, 3                                 // tops
-  vpternlogd zmm9, zmm13, zmm3, 0xf8                     // code_1
-  vpandd zmm13, zmm12, zmm4                              // code
   vcvtdq2ps zmm13, zmm13                                 // w_1
-  vmovdqa64 zmm14, zmm11                                 // base
-  vfmadd231ps zmm14, zmm13, zmm10                        // w_1
-  vpsrld zmm13, zmm12, 8                                 // code
-  vpandd zmm13, zmm13, zmm4                              // code
+  vmovdqa64 zmm14, zmm12                                 // base
+  vfmadd231ps zmm14, zmm13, zmm11                        // w_1
+  vpaddd zmm13, zmm15, zmm0                              // pair
+  vpsrld zmm13, zmm13, 16                                // pair
+  vpaddd zmm14, zmm14, zmm0                              // pair
+  vpternlogd zmm13, zmm14, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbx + 960], zmm13               // pair
+  vpandd zmm13, zmm10, zmm5                              // code
   vcvtdq2ps zmm13, zmm13                                 // w_1
-  vmovdqa64 zmm15, zmm11                                 // base
-  vfmadd231ps zmm15, zmm13, zmm10                        // w_1
+  vmovdqa64 zmm14, zmm12                                 // base
+  vfmadd231ps zmm14, zmm13, zmm11                        // w_1
+  vpsrld zmm13, zmm10, 8                                 // code
+  vpandd zmm13, zmm13, zmm5                              // code
+  vcvtdq2ps zmm13, zmm13                                 // w_1
+  vmovdqa64 zmm15, zmm12                                 // base
+  vfmadd231ps zmm15, zmm13, zmm11                        // w_1
   vpaddd zmm13, zmm14, zmm0                              // pair
   vpsrld zmm13, zmm13, 16                                // pair
   vpaddd zmm14, zmm15, zmm0                              // pair
   vpternlogd zmm13, zmm14, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 832], zmm13               // pair
-  vpsrld zmm13, zmm12, 16                                // code
-  vpandd zmm13, zmm13, zmm4                              // code
+  vmovdqu64 zmmword ptr [rbx + 1856], zmm13              // pair
+  vpsrld zmm13, zmm10, 16                                // code
+  vpandd zmm13, zmm13, zmm5                              // code
   vcvtdq2ps zmm13, zmm13                                 // w_1
-  vmovdqa64 zmm14, zmm11                                 // base
-  vfmadd231ps zmm14, zmm13, zmm10                        // w_1
-  vpsrld zmm12, zmm12, 24                                // code
-  vcvtdq2ps zmm12, zmm12                                 // w_1
-  vmovdqa64 zmm13, zmm11                                 // base
-  vfmadd231ps zmm13, zmm12, zmm10                        // w_1
-  vpaddd zmm12, zmm14, zmm0                              // pair
-  vpsrld zmm12, zmm12, 16                                // pair
-  vpaddd zmm13, zmm13, zmm0                              // pair
-  vpternlogd zmm12, zmm13, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 960], zmm12               // pair
-  vpandd zmm12, zmm9, zmm4                               // code
-  vcvtdq2ps zmm12, zmm12                                 // w_1
-  vmovdqa64 zmm13, zmm11                                 // base
-  vfmadd231ps zmm13, zmm12, zmm10                        // w_1
-  vpsrld zmm12, zmm9, 8                                  // code
-  vpandd zmm12, zmm12, zmm4                              // code
-  vcvtdq2ps zmm12, zmm12                                 // w_1
-  vmovdqa64 zmm14, zmm11                                 // base
-  vfmadd231ps zmm14, zmm12, zmm10                        // w_1
-  vpaddd zmm12, zmm13, zmm0                              // pair
-  vpsrld zmm12, zmm12, 16                                // pair
-  vpaddd zmm13, zmm14, zmm0                              // pair
-  vpternlogd zmm12, zmm13, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 1856], zmm12              // pair
-  vpsrld zmm12, zmm9, 16                                 // code
-  vpandd zmm12, zmm12, zmm4                              // code
-  vcvtdq2ps zmm12, zmm12                                 // w_1
-  vmovdqa64 zmm13, zmm11                                 // base
-  vfmadd231ps zmm13, zmm12, zmm10                        // w_1
-  vpsrld zmm9, zmm9, 24                                  // code
-  vcvtdq2ps zmm9, zmm9                                   // w_1
-  vfmadd231ps zmm11, zmm9, zmm10                         // w_1
-  vpaddd zmm9, zmm13, zmm0                               // pair
-  vpsrld zmm9, zmm9, 16                                  // pair
-  vpaddd zmm10, zmm11, zmm0                              // pair
-  vpternlogd zmm9, zmm10, zmm1, 0xf8                     // pair
-  vmovdqu64 zmmword ptr [rbx + 1984], zmm9               // pair
+  vmovdqa64 zmm14, zmm12                                 // base
+  vfmadd231ps zmm14, zmm13, zmm11                        // w_1
+  vpsrld zmm10, zmm10, 24                                // code
+  vcvtdq2ps zmm10, zmm10                                 // w_1
+  vfmadd231ps zmm12, zmm10, zmm11                        // w_1
+  vpaddd zmm10, zmm14, zmm0                              // pair
+  vpsrld zmm10, zmm10, 16                                // pair
+  vpaddd zmm11, zmm12, zmm0                              // pair
+  vpternlogd zmm10, zmm11, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbx + 1984], zmm10              // pair
   lea rbx, [rbx + 2048]                                  // to
   lea r11, [r11 + 704]
   sub rbp, 1                                             // next k

@@ -6,7 +6,7 @@
 //     | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 // rhs i4 n32 kr4 pair=depth8 uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32] (5fab4e45635ade8e)
 //     | 32 f16 x scale_steps | 128 x k bits of codes | 32 i2 x tops a block | 32 i8 x scales a block | 32 f32 x bias |
-// tile 1 x 32: needs 15 vector registers on amx_bf16 (10 operands + 5 masks), 32 exist
+// tile 1 x 32: needs 16 vector registers on amx_bf16 (10 operands + 6 masks), 32 exist
 //
 // from   specs/decode_bf16_qmi2k16p.yaml (2912df8dfc7f94b4)
 // again  tilewright generate
@@ -14,9 +14,9 @@
 // Registers in loop k:
 //  rax k  rcx n_left  rdx rhs  rsi dst  rdi args  r8 n  r9 rhs_stride  r10 block_left  r11 -
 //  rbx dst ...  rbp k_left  r12 rhs_prefetch  r13 ahead  zmm0 half  zmm1 upper  zmm2 mask
-//  zmm3 top_mask  zmm4 low_byte  zmm5 zero_0  zmm6 zero_1  zmm7 lowest  zmm8 scale_0 ...
-//  zmm9 scale_1 ...  zmm10 base ...  zmm11 base ...  zmm12 raw_0 ...  zmm13 lo_0 ...
-//  zmm14 tops ...  zmm15 tops ...  zmm16 w_0 ...
+//  zmm3 taker  zmm4 top_mask  zmm5 low_byte  zmm6 zero_0  zmm7 zero_1  zmm8 lowest
+//  zmm9 scale_0 ...  zmm10 scale_1 ...  zmm11 base ...  zmm12 base ...  zmm13 raw_0 ...
+//  zmm14 lo_0 ...  zmm15 tops ...  zmm16 tops ...  zmm17 w_0 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -110,10 +110,14 @@ L(n):
   vpbroadcastd zmm1, r10d                                // upper
   mov r10, 252645135
   vpbroadcastd zmm2, r10d                                // mask
+  vpxord zmm3, zmm3, zmm3                                // zero
+  mov r10, 270549120
+  vpbroadcastd zmm4, r10d                                // taker
+  vpunpckldq zmm3, zmm3, zmm4                            // taker
   mov r10, 808464432
-  vpbroadcastd zmm3, r10d                                // top_mask
+  vpbroadcastd zmm4, r10d                                // top_mask
   mov r10, 255
-  vpbroadcastd zmm4, r10d                                // low_byte
+  vpbroadcastd zmm5, r10d                                // low_byte
   mov r10, rax                                           // k
   shr r10, 8                                             // super_blocks
   mov r11, rdx                                           // rhs
@@ -122,12 +126,12 @@ L(n):
   jz L(block_done)
 L(block):
   lea r11, [r11 + 64]
-  vcvtph2ps zmm5, ymmword ptr [r11 + -64]                // zero_0
-  vcvtph2ps zmm6, ymmword ptr [r11 + -32]                // zero_1
+  vcvtph2ps zmm6, ymmword ptr [r11 + -64]                // zero_0
+  vcvtph2ps zmm7, ymmword ptr [r11 + -32]                // zero_1
   mov rbp, 16
   mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
   mov r13, 3254779904                                    // number
-  vpbroadcastd zmm7, r13d                                // lowest
+  vpbroadcastd zmm8, r13d                                // lowest
   test rbp, rbp
   jz L(k_done)
   .balign 64
@@ -136,274 +140,270 @@ L(k):
   prefetcht0 byte ptr [r13 + 0]                          // ahead
   prefetcht0 byte ptr [r13 + 64]                         // ahead
   prefetcht0 byte ptr [r13 + 128]                        // ahead
-  vpmovsxbd zmm8, xmmword ptr [r11 + 384]                // scale_0
-  vcvtdq2ps zmm8, zmm8                                   // scale_0
-  vpmovsxbd zmm9, xmmword ptr [r11 + 400]                // scale_1
-  vcvtdq2ps zmm9, zmm9                                   // scale_1
-  vmulps zmm8, zmm8, zmm5                                // scale_0
-  vmulps zmm9, zmm9, zmm6                                // scale_1
-  vmulps zmm10, zmm8, zmm7                               // base
-  vmulps zmm11, zmm9, zmm7                               // base
-  vmovdqu64 zmm12, zmmword ptr [r11 + 0]                 // raw_0
-  vpandd zmm13, zmm12, zmm2                              // lo_0
-  vpsrlw zmm12, zmm12, 4                                 // hi_0
-  vpandd zmm12, zmm12, zmm2                              // hi_0
-  vmovdqu64 zmm14, zmmword ptr [r11 + 256]               // tops
-  vpslld zmm15, zmm14, 4                                 // tops
-  vpternlogd zmm13, zmm15, zmm3, 0xf8                    // code_0
-  vpternlogd zmm12, zmm14, zmm3, 0xf8                    // code_0
-  vpandd zmm14, zmm13, zmm4                              // code
-  vcvtdq2ps zmm14, zmm14                                 // w_0
-  vmovdqa64 zmm15, zmm10                                 // base
-  vfmadd231ps zmm15, zmm14, zmm8                         // w_0
-  vpsrld zmm14, zmm13, 8                                 // code
-  vpandd zmm14, zmm14, zmm4                              // code
-  vcvtdq2ps zmm14, zmm14                                 // w_0
-  vmovdqa64 zmm16, zmm10                                 // base
-  vfmadd231ps zmm16, zmm14, zmm8                         // w_0
-  vpaddd zmm14, zmm15, zmm0                              // pair
-  vpsrld zmm14, zmm14, 16                                // pair
-  vpaddd zmm15, zmm16, zmm0                              // pair
-  vpternlogd zmm14, zmm15, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 0], zmm14                 // pair
-  vpsrld zmm14, zmm13, 16                                // code
-  vpandd zmm14, zmm14, zmm4                              // code
-  vcvtdq2ps zmm14, zmm14                                 // w_0
-  vmovdqa64 zmm15, zmm10                                 // base
-  vfmadd231ps zmm15, zmm14, zmm8                         // w_0
-  vpsrld zmm13, zmm13, 24                                // code
-  vcvtdq2ps zmm13, zmm13                                 // w_0
-  vmovdqa64 zmm14, zmm10                                 // base
-  vfmadd231ps zmm14, zmm13, zmm8                         // w_0
-  vpaddd zmm13, zmm15, zmm0                              // pair
-  vpsrld zmm13, zmm13, 16                                // pair
-  vpaddd zmm14, zmm14, zmm0                              // pair
-  vpternlogd zmm13, zmm14, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 128], zmm13               // pair
-  vpandd zmm13, zmm12, zmm4                              // code
-  vcvtdq2ps zmm13, zmm13                                 // w_0
-  vmovdqa64 zmm14, zmm10                                 // base
-  vfmadd231ps zmm14, zmm13, zmm8                         // w_0
-  vpsrld zmm13, zmm12, 8                                 // code
-  vpandd zmm13, zmm13, zmm4                              // code
-  vcvtdq2ps zmm13, zmm13                                 // w_0
-  vmovdqa64 zmm15, zmm10                                 // base
-  vfmadd231ps zmm15, zmm13, zmm8                         // w_0
-  vpaddd zmm13, zmm14, zmm0                              // pair
-  vpsrld zmm13, zmm13, 16                                // pair
-  vpaddd zmm14, zmm15, zmm0                              // pair
-  vpternlogd zmm13, zmm14, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 512], zmm13               // pair
-  vpsrld zmm13, zmm12, 16                                // code
-  vpandd zmm13, zmm13, zmm4                              // code
-  vcvtdq2ps zmm13, zmm13                                 // w_0
-  vmovdqa64 zmm14, zmm10                                 // base
-  vfmadd231ps zmm14, zmm13, zmm8                         // w_0
-  vpsrld zmm12, zmm12, 24                                // code
-  vcvtdq2ps zmm12, zmm12                                 // w_0
-  vmovdqa64 zmm13, zmm10                                 // base
-  vfmadd231ps zmm13, zmm12, zmm8                         // w_0
-  vpaddd zmm12, zmm14, zmm0                              // pair
-  vpsrld zmm12, zmm12, 16                                // pair
-  vpaddd zmm13, zmm13, zmm0                              // pair
-  vpternlogd zmm12, zmm13, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 640], zmm12               // pair
-  vmovdqu64 zmm12, zmmword ptr [r11 + 64]                // raw_1
-  vpandd zmm13, zmm12, zmm2                              // lo_1
-  vpsrlw zmm12, zmm12, 4                                 // hi_1
-  vpandd zmm12, zmm12, zmm2                              // hi_1
-  vmovdqu64 zmm14, zmmword ptr [r11 + 320]               // tops
-  vpslld zmm15, zmm14, 4                                 // tops
-  vpternlogd zmm13, zmm15, zmm3, 0xf8                    // code_1
-  vpternlogd zmm12, zmm14, zmm3, 0xf8                    // code_1
-  vpandd zmm14, zmm13, zmm4                              // code
-  vcvtdq2ps zmm14, zmm14                                 // w_1
-  vmovdqa64 zmm15, zmm11                                 // base
-  vfmadd231ps zmm15, zmm14, zmm9                         // w_1
-  vpsrld zmm14, zmm13, 8                                 // code
-  vpandd zmm14, zmm14, zmm4                              // code
-  vcvtdq2ps zmm14, zmm14                                 // w_1
+  vpmovsxbd zmm9, xmmword ptr [r11 + 384]                // scale_0
+  vcvtdq2ps zmm9, zmm9                                   // scale_0
+  vpmovsxbd zmm10, xmmword ptr [r11 + 400]               // scale_1
+  vcvtdq2ps zmm10, zmm10                                 // scale_1
+  vmulps zmm9, zmm9, zmm6                                // scale_0
+  vmulps zmm10, zmm10, zmm7                              // scale_1
+  vmulps zmm11, zmm9, zmm8                               // base
+  vmulps zmm12, zmm10, zmm8                              // base
+  vmovdqu64 zmm13, zmmword ptr [r11 + 0]                 // raw_0
+  vpandd zmm14, zmm13, zmm2                              // lo_0
+  vgf2p8affineqb zmm13, zmm13, zmm3, 0                   // code_1_0
+  vmovdqu64 zmm15, zmmword ptr [r11 + 256]               // tops
+  vpslld zmm16, zmm15, 4                                 // tops
+  vpternlogd zmm14, zmm16, zmm4, 0xf8                    // code_0
+  vpternlogd zmm13, zmm15, zmm4, 0xf8                    // code_0
+  vpandd zmm15, zmm14, zmm5                              // code
+  vcvtdq2ps zmm15, zmm15                                 // w_0
   vmovdqa64 zmm16, zmm11                                 // base
-  vfmadd231ps zmm16, zmm14, zmm9                         // w_1
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm15, zmm14, 8                                 // code
+  vpandd zmm15, zmm15, zmm5                              // code
+  vcvtdq2ps zmm15, zmm15                                 // w_0
+  vmovdqa64 zmm17, zmm11                                 // base
+  vfmadd231ps zmm17, zmm15, zmm9                         // w_0
+  vpaddd zmm15, zmm16, zmm0                              // pair
+  vpsrld zmm15, zmm15, 16                                // pair
+  vpaddd zmm16, zmm17, zmm0                              // pair
+  vpternlogd zmm15, zmm16, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbx + 0], zmm15                 // pair
+  vpsrld zmm15, zmm14, 16                                // code
+  vpandd zmm15, zmm15, zmm5                              // code
+  vcvtdq2ps zmm15, zmm15                                 // w_0
+  vmovdqa64 zmm16, zmm11                                 // base
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm14, zmm14, 24                                // code
+  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vmovdqa64 zmm15, zmm11                                 // base
+  vfmadd231ps zmm15, zmm14, zmm9                         // w_0
+  vpaddd zmm14, zmm16, zmm0                              // pair
+  vpsrld zmm14, zmm14, 16                                // pair
+  vpaddd zmm15, zmm15, zmm0                              // pair
+  vpternlogd zmm14, zmm15, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbx + 128], zmm14               // pair
+  vpandd zmm14, zmm13, zmm5                              // code
+  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vmovdqa64 zmm15, zmm11                                 // base
+  vfmadd231ps zmm15, zmm14, zmm9                         // w_0
+  vpsrld zmm14, zmm13, 8                                 // code
+  vpandd zmm14, zmm14, zmm5                              // code
+  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vmovdqa64 zmm16, zmm11                                 // base
+  vfmadd231ps zmm16, zmm14, zmm9                         // w_0
   vpaddd zmm14, zmm15, zmm0                              // pair
   vpsrld zmm14, zmm14, 16                                // pair
   vpaddd zmm15, zmm16, zmm0                              // pair
   vpternlogd zmm14, zmm15, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 64], zmm14                // pair
+  vmovdqu64 zmmword ptr [rbx + 512], zmm14               // pair
   vpsrld zmm14, zmm13, 16                                // code
-  vpandd zmm14, zmm14, zmm4                              // code
-  vcvtdq2ps zmm14, zmm14                                 // w_1
+  vpandd zmm14, zmm14, zmm5                              // code
+  vcvtdq2ps zmm14, zmm14                                 // w_0
   vmovdqa64 zmm15, zmm11                                 // base
-  vfmadd231ps zmm15, zmm14, zmm9                         // w_1
+  vfmadd231ps zmm15, zmm14, zmm9                         // w_0
   vpsrld zmm13, zmm13, 24                                // code
-  vcvtdq2ps zmm13, zmm13                                 // w_1
+  vcvtdq2ps zmm13, zmm13                                 // w_0
   vmovdqa64 zmm14, zmm11                                 // base
-  vfmadd231ps zmm14, zmm13, zmm9                         // w_1
+  vfmadd231ps zmm14, zmm13, zmm9                         // w_0
   vpaddd zmm13, zmm15, zmm0                              // pair
   vpsrld zmm13, zmm13, 16                                // pair
   vpaddd zmm14, zmm14, zmm0                              // pair
   vpternlogd zmm13, zmm14, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 192], zmm13               // pair
-  vpandd zmm13, zmm12, zmm4                              // code
-  vcvtdq2ps zmm13, zmm13                                 // w_1
-  vmovdqa64 zmm14, zmm11                                 // base
-  vfmadd231ps zmm14, zmm13, zmm9                         // w_1
-  vpsrld zmm13, zmm12, 8                                 // code
-  vpandd zmm13, zmm13, zmm4                              // code
-  vcvtdq2ps zmm13, zmm13                                 // w_1
-  vmovdqa64 zmm15, zmm11                                 // base
-  vfmadd231ps zmm15, zmm13, zmm9                         // w_1
-  vpaddd zmm13, zmm14, zmm0                              // pair
-  vpsrld zmm13, zmm13, 16                                // pair
+  vmovdqu64 zmmword ptr [rbx + 640], zmm13               // pair
+  vmovdqu64 zmm13, zmmword ptr [r11 + 64]                // raw_1
+  vpandd zmm14, zmm13, zmm2                              // lo_1
+  vgf2p8affineqb zmm13, zmm13, zmm3, 0                   // code_1_1
+  vmovdqu64 zmm15, zmmword ptr [r11 + 320]               // tops
+  vpslld zmm16, zmm15, 4                                 // tops
+  vpternlogd zmm14, zmm16, zmm4, 0xf8                    // code_1
+  vpternlogd zmm13, zmm15, zmm4, 0xf8                    // code_1
+  vpandd zmm15, zmm14, zmm5                              // code
+  vcvtdq2ps zmm15, zmm15                                 // w_1
+  vmovdqa64 zmm16, zmm12                                 // base
+  vfmadd231ps zmm16, zmm15, zmm10                        // w_1
+  vpsrld zmm15, zmm14, 8                                 // code
+  vpandd zmm15, zmm15, zmm5                              // code
+  vcvtdq2ps zmm15, zmm15                                 // w_1
+  vmovdqa64 zmm17, zmm12                                 // base
+  vfmadd231ps zmm17, zmm15, zmm10                        // w_1
+  vpaddd zmm15, zmm16, zmm0                              // pair
+  vpsrld zmm15, zmm15, 16                                // pair
+  vpaddd zmm16, zmm17, zmm0                              // pair
+  vpternlogd zmm15, zmm16, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbx + 64], zmm15                // pair
+  vpsrld zmm15, zmm14, 16                                // code
+  vpandd zmm15, zmm15, zmm5                              // code
+  vcvtdq2ps zmm15, zmm15                                 // w_1
+  vmovdqa64 zmm16, zmm12                                 // base
+  vfmadd231ps zmm16, zmm15, zmm10                        // w_1
+  vpsrld zmm14, zmm14, 24                                // code
+  vcvtdq2ps zmm14, zmm14                                 // w_1
+  vmovdqa64 zmm15, zmm12                                 // base
+  vfmadd231ps zmm15, zmm14, zmm10                        // w_1
+  vpaddd zmm14, zmm16, zmm0                              // pair
+  vpsrld zmm14, zmm14, 16                                // pair
+  vpaddd zmm15, zmm15, zmm0                              // pair
+  vpternlogd zmm14, zmm15, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbx + 192], zmm14               // pair
+  vpandd zmm14, zmm13, zmm5                              // code
+  vcvtdq2ps zmm14, zmm14                                 // w_1
+  vmovdqa64 zmm15, zmm12                                 // base
+  vfmadd231ps zmm15, zmm14, zmm10                        // w_1
+  vpsrld zmm14, zmm13, 8                                 // code
+  vpandd zmm14, zmm14, zmm5                              // code
+  vcvtdq2ps zmm14, zmm14                                 // w_1
+  vmovdqa64 zmm16, zmm12                                 // base
+  vfmadd231ps zmm16, zmm14, zmm10                        // w_1
   vpaddd zmm14, zmm15, zmm0                              // pair
-  vpternlogd zmm13, zmm14, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 576], zmm13               // pair
-  vpsrld zmm13, zmm12, 16                                // code
-  vpandd zmm13, zmm13, zmm4                              // code
+  vpsrld zmm14, zmm14, 16                                // pair
+  vpaddd zmm15, zmm16, zmm0                              // pair
+  vpternlogd zmm14, zmm15, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbx + 576], zmm14               // pair
+  vpsrld zmm14, zmm13, 16                                // code
+  vpandd zmm14, zmm14, zmm5                              // code
+  vcvtdq2ps zmm14, zmm14                                 // w_1
+  vmovdqa64 zmm15, zmm12                                 // base
+  vfmadd231ps zmm15, zmm14, zmm10                        // w_1
+  vpsrld zmm13, zmm13, 24                                // code
   vcvtdq2ps zmm13, zmm13                                 // w_1
-  vmovdqa64 zmm14, zmm11                                 // base
-  vfmadd231ps zmm14, zmm13, zmm9                         // w_1
-  vpsrld zmm12, zmm12, 24                                // code
-  vcvtdq2ps zmm12, zmm12                                 // w_1
-  vmovdqa64 zmm13, zmm11                                 // base
-  vfmadd231ps zmm13, zmm12, zmm9                         // w_1
-  vpaddd zmm12, zmm14, zmm0                              // pair
-  vpsrld zmm12, zmm12, 16                                // pair
-  vpaddd zmm13, zmm13, zmm0                              // pair
-  vpternlogd zmm12, zmm13, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 704], zmm12               // pair
+  vmovdqa64 zmm14, zmm12                                 // base
+  vfmadd231ps zmm14, zmm13, zmm10                        // w_1
+  vpaddd zmm13, zmm15, zmm0                              // pair
+  vpsrld zmm13, zmm13, 16                                // pair
+  vpaddd zmm14, zmm14, zmm0                              // pair
+  vpternlogd zmm13, zmm14, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbx + 704], zmm13               // pair
   prefetcht0 byte ptr [r13 + 192]                        // ahead
   prefetcht0 byte ptr [r13 + 256]                        // ahead
   prefetcht0 byte ptr [r13 + 320]                        // ahead
   prefetcht0 byte ptr [r13 + 384]                        // ahead
-  vmovdqu64 zmm12, zmmword ptr [r11 + 128]               // raw_0
-  vpandd zmm13, zmm12, zmm2                              // lo_0
-  vpsrlw zmm12, zmm12, 4                                 // hi_0
-  vpandd zmm12, zmm12, zmm2                              // hi_0
-  vmovdqu64 zmm14, zmmword ptr [r11 + 256]               // tops
-  vpslld zmm15, zmm14, 2                                 // tops
-  vpternlogd zmm13, zmm15, zmm3, 0xf8                    // code_0
-  vpsrld zmm14, zmm14, 2                                 // tops
-  vpternlogd zmm12, zmm14, zmm3, 0xf8                    // code_0
-  vpandd zmm14, zmm13, zmm4                              // code
+  vmovdqu64 zmm13, zmmword ptr [r11 + 128]               // raw_0
+  vpandd zmm14, zmm13, zmm2                              // lo_0
+  vgf2p8affineqb zmm13, zmm13, zmm3, 0                   // code_1_0
+  vmovdqu64 zmm15, zmmword ptr [r11 + 256]               // tops
+  vpslld zmm16, zmm15, 2                                 // tops
+  vpternlogd zmm14, zmm16, zmm4, 0xf8                    // code_0
+  vpsrld zmm15, zmm15, 2                                 // tops
+  vpternlogd zmm13, zmm15, zmm4, 0xf8                    // code_0
+  vpandd zmm15, zmm14, zmm5                              // code
+  vcvtdq2ps zmm15, zmm15                                 // w_0
+  vmovdqa64 zmm16, zmm11                                 // base
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm15, zmm14, 8                                 // code
+  vpandd zmm15, zmm15, zmm5                              // code
+  vcvtdq2ps zmm15, zmm15                                 // w_0
+  vmovdqa64 zmm17, zmm11                                 // base
+  vfmadd231ps zmm17, zmm15, zmm9                         // w_0
+  vpaddd zmm15, zmm16, zmm0                              // pair
+  vpsrld zmm15, zmm15, 16                                // pair
+  vpaddd zmm16, zmm17, zmm0                              // pair
+  vpternlogd zmm15, zmm16, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbx + 256], zmm15               // pair
+  vpsrld zmm15, zmm14, 16                                // code
+  vpandd zmm15, zmm15, zmm5                              // code
+  vcvtdq2ps zmm15, zmm15                                 // w_0
+  vmovdqa64 zmm16, zmm11                                 // base
+  vfmadd231ps zmm16, zmm15, zmm9                         // w_0
+  vpsrld zmm14, zmm14, 24                                // code
   vcvtdq2ps zmm14, zmm14                                 // w_0
-  vmovdqa64 zmm15, zmm10                                 // base
-  vfmadd231ps zmm15, zmm14, zmm8                         // w_0
+  vmovdqa64 zmm15, zmm11                                 // base
+  vfmadd231ps zmm15, zmm14, zmm9                         // w_0
+  vpaddd zmm14, zmm16, zmm0                              // pair
+  vpsrld zmm14, zmm14, 16                                // pair
+  vpaddd zmm15, zmm15, zmm0                              // pair
+  vpternlogd zmm14, zmm15, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbx + 384], zmm14               // pair
+  vpandd zmm14, zmm13, zmm5                              // code
+  vcvtdq2ps zmm14, zmm14                                 // w_0
+  vmovdqa64 zmm15, zmm11                                 // base
+  vfmadd231ps zmm15, zmm14, zmm9                         // w_0
   vpsrld zmm14, zmm13, 8                                 // code
-  vpandd zmm14, zmm14, zmm4                              // code
+  vpandd zmm14, zmm14, zmm5                              // code
   vcvtdq2ps zmm14, zmm14                                 // w_0
-  vmovdqa64 zmm16, zmm10                                 // base
-  vfmadd231ps zmm16, zmm14, zmm8                         // w_0
+  vmovdqa64 zmm16, zmm11                                 // base
+  vfmadd231ps zmm16, zmm14, zmm9                         // w_0
   vpaddd zmm14, zmm15, zmm0                              // pair
   vpsrld zmm14, zmm14, 16                                // pair
   vpaddd zmm15, zmm16, zmm0                              // pair
   vpternlogd zmm14, zmm15, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 256], zmm14               // pair
+  vmovdqu64 zmmword ptr [rbx + 768], zmm14               // pair
   vpsrld zmm14, zmm13, 16                                // code
-  vpandd zmm14, zmm14, zmm4                              // code
+  vpandd zmm14, zmm14, zmm5                              // code
   vcvtdq2ps zmm14, zmm14                                 // w_0
-  vmovdqa64 zmm15, zmm10                                 // base
-  vfmadd231ps zmm15, zmm14, zmm8                         // w_0
+  vmovdqa64 zmm15, zmm11                                 // base
+  vfmadd231ps zmm15, zmm14, zmm9                         // w_0
   vpsrld zmm13, zmm13, 24                                // code
   vcvtdq2ps zmm13, zmm13                                 // w_0
-  vmovdqa64 zmm14, zmm10                                 // base
-  vfmadd231ps zmm14, zmm13, zmm8                         // w_0
-  vpaddd zmm13, zmm15, zmm0                              // pair
-  vpsrld zmm13, zmm13, 16                                // pair
-  vpaddd zmm14, zmm14, zmm0                              // pair
-  vpternlogd zmm13, zmm14, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 384], zmm13               // pair
-  vpandd zmm13, zmm12, zmm4                              // code
-  vcvtdq2ps zmm13, zmm13                                 // w_0
-  vmovdqa64 zmm14, zmm10                                 // base
-  vfmadd231ps zmm14, zmm13, zmm8                         // w_0
-  vpsrld zmm13, zmm12, 8                                 // code
-  vpandd zmm13, zmm13, zmm4                              // code
-  vcvtdq2ps zmm13, zmm13                                 // w_0
-  vmovdqa64 zmm15, zmm10                                 // base
-  vfmadd231ps zmm15, zmm13, zmm8                         // w_0
+  vfmadd231ps zmm11, zmm13, zmm9                         // w_0
+  vpaddd zmm9, zmm15, zmm0                               // pair
+  vpsrld zmm9, zmm9, 16                                  // pair
+  vpaddd zmm11, zmm11, zmm0                              // pair
+  vpternlogd zmm9, zmm11, zmm1, 0xf8                     // pair
+  vmovdqu64 zmmword ptr [rbx + 896], zmm9                // pair
+  vmovdqu64 zmm9, zmmword ptr [r11 + 192]                // raw_1
+  vpandd zmm11, zmm9, zmm2                               // lo_1
+  vgf2p8affineqb zmm9, zmm9, zmm3, 0                     // code_1_1
+  vmovdqu64 zmm13, zmmword ptr [r11 + 320]               // tops
+  vpslld zmm14, zmm13, 2                                 // tops
+  vpternlogd zmm11, zmm14, zmm4, 0xf8                    // code_1
+  vpsrld zmm13, zmm13, 2                                 // tops
+  vpternlogd zmm9, zmm13, zmm4, 0xf8                     // code_1
+  vpandd zmm13, zmm11, zmm5                              // code
+  vcvtdq2ps zmm13, zmm13                                 // w_1
+  vmovdqa64 zmm14, zmm12                                 // base
+  vfmadd231ps zmm14, zmm13, zmm10                        // w_1
+  vpsrld zmm13, zmm11, 8                                 // code
+  vpandd zmm13, zmm13, zmm5                              // code
+  vcvtdq2ps zmm13, zmm13                                 // w_1
+  vmovdqa64 zmm15, zmm12                                 // base
+  vfmadd231ps zmm15, zmm13, zmm10                        // w_1
   vpaddd zmm13, zmm14, zmm0                              // pair
   vpsrld zmm13, zmm13, 16                                // pair
   vpaddd zmm14, zmm15, zmm0                              // pair
   vpternlogd zmm13, zmm14, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 768], zmm13               // pair
-  vpsrld zmm13, zmm12, 16                                // code
-  vpandd zmm13, zmm13, zmm4                              // code
-  vcvtdq2ps zmm13, zmm13                                 // w_0
-  vmovdqa64 zmm14, zmm10                                 // base
-  vfmadd231ps zmm14, zmm13, zmm8                         // w_0
-  vpsrld zmm12, zmm12, 24                                // code
-  vcvtdq2ps zmm12, zmm12                                 // w_0
-  vfmadd231ps zmm10, zmm12, zmm8                         // w_0
-  vpaddd zmm8, zmm14, zmm0                               // pair
-  vpsrld zmm8, zmm8, 16                                  // pair
-  vpaddd zmm10, zmm10, zmm0                              // pair
-  vpternlogd zmm8, zmm10, zmm1, 0xf8                     // pair
-  vmovdqu64 zmmword ptr [rbx + 896], zmm8                // pair
-  vmovdqu64 zmm8, zmmword ptr [r11 + 192]                // raw_1
-  vpandd zmm10, zmm8, zmm2                               // lo_1
-  vpsrlw zmm8, zmm8, 4                                   // hi_1
-  vpandd zmm8, zmm8, zmm2                                // hi_1
-  vmovdqu64 zmm12, zmmword ptr [r11 + 320]               // tops
-  vpslld zmm13, zmm12, 2                                 // tops
-  vpternlogd zmm10, zmm13, zmm3, 0xf8                    // code_1
-  vpsrld zmm12, zmm12, 2                                 // tops
-  vpternlogd zmm8, zmm12, zmm3, 0xf8                     // code_1
-  vpandd zmm12, zmm10, zmm4                              // code
-  vcvtdq2ps zmm12, zmm12                                 // w_1
-  vmovdqa64 zmm13, zmm11                                 // base
-  vfmadd231ps zmm13, zmm12, zmm9                         // w_1
-  vpsrld zmm12, zmm10, 8                                 // code
-  vpandd zmm12, zmm12, zmm4                              // code
-  vcvtdq2ps zmm12, zmm12                                 // w_1
-  vmovdqa64 zmm14, zmm11                                 // base
-  vfmadd231ps zmm14, zmm12, zmm9                         // w_1
-  vpaddd zmm12, zmm13, zmm0                              // pair
-  vpsrld zmm12, zmm12, 16                                // pair
+  vmovdqu64 zmmword ptr [rbx + 320], zmm13               // pair
+  vpsrld zmm13, zmm11, 16                                // code
+  vpandd zmm13, zmm13, zmm5                              // code
+  vcvtdq2ps zmm13, zmm13                                 // w_1
+  vmovdqa64 zmm14, zmm12                                 // base
+  vfmadd231ps zmm14, zmm13, zmm10                        // w_1
+  vpsrld zmm11, zmm11, 24                                // code
+  vcvtdq2ps zmm11, zmm11                                 // w_1
+  vmovdqa64 zmm13, zmm12                                 // base
+  vfmadd231ps zmm13, zmm11, zmm10                        // w_1
+  vpaddd zmm11, zmm14, zmm0                              // pair
+  vpsrld zmm11, zmm11, 16                                // pair
+  vpaddd zmm13, zmm13, zmm0                              // pair
+  vpternlogd zmm11, zmm13, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbx + 448], zmm11               // pair
+  vpandd zmm11, zmm9, zmm5                               // code
+  vcvtdq2ps zmm11, zmm11                                 // w_1
+  vmovdqa64 zmm13, zmm12                                 // base
+  vfmadd231ps zmm13, zmm11, zmm10                        // w_1
+  vpsrld zmm11, zmm9, 8                                  // code
+  vpandd zmm11, zmm11, zmm5                              // code
+  vcvtdq2ps zmm11, zmm11                                 // w_1
+  vmovdqa64 zmm14, zmm12                                 // base
+  vfmadd231ps zmm14, zmm11, zmm10                        // w_1
+  vpaddd zmm11, zmm13, zmm0                              // pair
+  vpsrld zmm11, zmm11, 16                                // pair
   vpaddd zmm13, zmm14, zmm0                              // pair
-  vpternlogd zmm12, zmm13, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 320], zmm12               // pair
-  vpsrld zmm12, zmm10, 16                                // code
-  vpandd zmm12, zmm12, zmm4                              // code
-  vcvtdq2ps zmm12, zmm12                                 // w_1
-  vmovdqa64 zmm13, zmm11                                 // base
-  vfmadd231ps zmm13, zmm12, zmm9                         // w_1
-  vpsrld zmm10, zmm10, 24                                // code
-  vcvtdq2ps zmm10, zmm10                                 // w_1
-  vmovdqa64 zmm12, zmm11                                 // base
-  vfmadd231ps zmm12, zmm10, zmm9                         // w_1
-  vpaddd zmm10, zmm13, zmm0                              // pair
-  vpsrld zmm10, zmm10, 16                                // pair
-  vpaddd zmm12, zmm12, zmm0                              // pair
-  vpternlogd zmm10, zmm12, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 448], zmm10               // pair
-  vpandd zmm10, zmm8, zmm4                               // code
-  vcvtdq2ps zmm10, zmm10                                 // w_1
-  vmovdqa64 zmm12, zmm11                                 // base
-  vfmadd231ps zmm12, zmm10, zmm9                         // w_1
-  vpsrld zmm10, zmm8, 8                                  // code
-  vpandd zmm10, zmm10, zmm4                              // code
-  vcvtdq2ps zmm10, zmm10                                 // w_1
-  vmovdqa64 zmm13, zmm11                                 // base
-  vfmadd231ps zmm13, zmm10, zmm9                         // w_1
+  vpternlogd zmm11, zmm13, zmm1, 0xf8                    // pair
+  vmovdqu64 zmmword ptr [rbx + 832], zmm11               // pair
+  vpsrld zmm11, zmm9, 16                                 // code
+  vpandd zmm11, zmm11, zmm5                              // code
+  vcvtdq2ps zmm11, zmm11                                 // w_1
+  vmovdqa64 zmm13, zmm12                                 // base
+  vfmadd231ps zmm13, zmm11, zmm10                        // w_1
+  vpsrld zmm9, zmm9, 24                                  // code
+  vcvtdq2ps zmm9, zmm9                                   // w_1
+  vfmadd231ps zmm12, zmm9, zmm10                         // w_1
+  vpaddd zmm9, zmm13, zmm0                               // pair
+  vpsrld zmm9, zmm9, 16                                  // pair
   vpaddd zmm10, zmm12, zmm0                              // pair
-  vpsrld zmm10, zmm10, 16                                // pair
-  vpaddd zmm12, zmm13, zmm0                              // pair
-  vpternlogd zmm10, zmm12, zmm1, 0xf8                    // pair
-  vmovdqu64 zmmword ptr [rbx + 832], zmm10               // pair
-  vpsrld zmm10, zmm8, 16                                 // code
-  vpandd zmm10, zmm10, zmm4                              // code
-  vcvtdq2ps zmm10, zmm10                                 // w_1
-  vmovdqa64 zmm12, zmm11                                 // base
-  vfmadd231ps zmm12, zmm10, zmm9                         // w_1
-  vpsrld zmm8, zmm8, 24                                  // code
-  vcvtdq2ps zmm8, zmm8                                   // w_1
-  vfmadd231ps zmm11, zmm8, zmm9                          // w_1
-  vpaddd zmm8, zmm12, zmm0                               // pair
-  vpsrld zmm8, zmm8, 16                                  // pair
-  vpaddd zmm9, zmm11, zmm0                               // pair
-  vpternlogd zmm8, zmm9, zmm1, 0xf8                      // pair
-  vmovdqu64 zmmword ptr [rbx + 960], zmm8                // pair
+  vpternlogd zmm9, zmm10, zmm1, 0xf8                     // pair
+  vmovdqu64 zmmword ptr [rbx + 960], zmm9                // pair
   lea rbx, [rbx + 1024]                                  // to
   lea r11, [r11 + 416]
   sub rbp, 1                                             // next k

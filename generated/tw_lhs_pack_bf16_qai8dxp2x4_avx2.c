@@ -5,7 +5,7 @@
 // into lhs i8 m2 kr4 k%32 [data|sums:i32*-8|zeros:i32|scales:f32] (8f25687adfc4f896)
 //          | 16 x k bits of codes | 2 i32 x sums | 2 i32 x zeros | 2 f32 x scales |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (8494fe3475c1dd33)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (13653c7deead6855)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -7,8 +7,8 @@
 // into lhs i8 m4svl kr4 k%32 [data|zeros:i32|scales:f32] (6ca18d4070d73942)
 //          | 32svl x k bits of codes | 4svl i32 x zeros | 4svl f32 x scales |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (5defc6782956ffb1)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (306f432c46e9ba65)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (623cd0b36e1ebb6b)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (2dd7a92b2d2dc613)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,8 +5,8 @@
 // into lhs i8 m2 kr4 k%16 b16 [data/b|sums:i32*-8/b|scales:f32/b] (2379920d2576fdc5)
 //          | 16 x k bits of codes | 2 i32 x sums a block | 2 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (77d68dae191c582b)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (204e6981ed5bde3f)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (74036a528d9887bb)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (1ecf157bfaf726d4)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,8 +5,8 @@
 // into lhs i8 m16 kr64 k%64 [data|sums:i32*1|zeros:i32|scales:f32] (4d318129ade7d1a0)
 //          | 128 x k bits of codes | 16 i32 x sums | 16 i32 x zeros | 16 f32 x scales |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (5defc6782956ffb1)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (8494fe3475c1dd33)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (623cd0b36e1ebb6b)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (13653c7deead6855)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (12c5194eed0221dc)
 // again  tilewright generate
 
@@ -29,7 +29,7 @@ extern "C" {
 
 void tw_lhs_pack_f16_qai8dxp16x64_amx_int8(const tw_pack_args* args);
 
-__attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,bmi2")))
+__attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,gfni,bmi2")))
 void tw_lhs_pack_f16_qai8dxp16x64_amx_int8(const tw_pack_args* args) {
   uint8_t scratch_memory[1344];
   uint8_t* const scratch = tw_hidden(scratch_memory);

@@ -5,8 +5,8 @@
 // into lhs i8 m4svl kr4 k%32 round=away [data|zeros:i32|scales:f32] (0d4b6114d5f8ddc5)
 //          | 32svl x k bits of codes | 4svl i32 x zeros | 4svl f32 x scales |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (306f432c46e9ba65)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (8494fe3475c1dd33)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (2dd7a92b2d2dc613)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (13653c7deead6855)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (12c5194eed0221dc)
 // again  tilewright generate
 

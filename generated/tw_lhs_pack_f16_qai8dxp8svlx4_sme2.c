@@ -5,7 +5,7 @@
 // into lhs i8 m8svl kr4 k%32 [data|zeros:i32|scales:f32] (28c2518a89b508a6)
 //          | 64svl x k bits of codes | 8svl i32 x zeros | 8svl f32 x scales |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (8494fe3475c1dd33)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (13653c7deead6855)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (12c5194eed0221dc)
 // again  tilewright generate
 

@@ -9,8 +9,8 @@
 // into lhs i8 m4 kr4 k%32 [data|zeros:i32|scales:f32] (4d9f88a395468b1f)
 //          | 32 x k bits of codes | 4 i32 x zeros | 4 f32 x scales |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (5defc6782956ffb1)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (8494fe3475c1dd33)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (623cd0b36e1ebb6b)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (13653c7deead6855)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (12c5194eed0221dc)
 // again  tilewright generate
 

@@ -28,7 +28,7 @@ extern "C" {
 
 void tw_lhs_pack_s8_qai8dxp16x64_amx_int8(const tw_pack_args* args);
 
-__attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,bmi2")))
+__attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,gfni,bmi2")))
 void tw_lhs_pack_s8_qai8dxp16x64_amx_int8(const tw_pack_args* args) {
   uint8_t scratch_memory[1344];
   uint8_t* const scratch = tw_hidden(scratch_memory);

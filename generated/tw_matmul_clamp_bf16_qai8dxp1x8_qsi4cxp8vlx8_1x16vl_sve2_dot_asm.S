@@ -8,7 +8,7 @@
 //     | 32vl x k bits of codes | 8vl i32 x sums | 8vl f32 x scales | 8vl f32 x bias |
 // tile 1 x 16vl: needs 16 vector registers on sve2 (4 accumulators + 12 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (8494fe3475c1dd33)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (13653c7deead6855)
 // again  tilewright generate
 //
 // Registers in loop k:

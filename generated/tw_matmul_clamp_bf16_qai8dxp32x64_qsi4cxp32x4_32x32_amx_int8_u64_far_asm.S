@@ -8,13 +8,13 @@
 //     | 128 x k bits of codes | 32 i32 x sums | 32 f32 x scales | 32 f32 x bias |
 // tile 32 x 32: needs 15 vector registers on amx_int8 (15 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (8494fe3475c1dd33)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (13653c7deead6855)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  rax n_left  rcx m_left  rdx rhs_panel  rsi ahead_step  rdi args  r8 scratch  r9 lhs_panel
-//  r10 ahead  r11 padded  rbx -  rbp k_left  r12 lhs_panel  r13 rhs_panel  zmm0 mask
-//  zmm1 codes ...  zmm2 lo_0 ...  tmm0 tile_0_0  tmm1 tile_0_1  tmm2 tile_1_0  tmm3 tile_1_1
+//  r10 ahead  r11 padded  rbx -  rbp k_left  r12 lhs_panel  r13 rhs_panel  zmm0 mask  zmm1 taker
+//  zmm2 codes ...  zmm3 lo_0 ...  tmm0 tile_0_0  tmm1 tile_0_1  tmm2 tile_1_0  tmm3 tile_1_1
 //  tmm4 a_0  tmm5 b_0 ...  tmm6 a_1
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
@@ -147,10 +147,10 @@ tw_matmul_clamp_bf16_qai8dxp32x64_qsi4cxp32x4_32x32_amx_int8_u64_far_asm:
   jz L(n_done)
 L(n):
   mov qword ptr [rsp + 32], r8                           // n_left, kept in the frame
-  mov qword ptr [rsp + 16], rcx                          // column_bytes, kept in the frame
+  mov qword ptr [rsp + 24], rcx                          // column_bytes, kept in the frame
   mov rcx, qword ptr [rdi + 8*1]                         // m_left
   mov r8, qword ptr [rdi + 8*12]                         // dst
-  mov r9, qword ptr [rsp + 16]                           // column_bytes
+  mov r9, qword ptr [rsp + 24]                           // column_bytes
   shr r9, 1                                              // dst_bytes
   lea r8, [r8 + r9]                                      // dst_tile
   mov r9, qword ptr [rdi + 8*5]                          // lhs_panel
@@ -160,8 +160,8 @@ L(n):
   test rcx, rcx
   jz L(m_done)
 L(m):
-  mov qword ptr [rsp + 8], r11                           // m_left, kept in the frame
-  mov qword ptr [rsp + 0], r8                            // dst_tile, kept in the frame
+  mov qword ptr [rsp + 16], r11                          // m_left, kept in the frame
+  mov qword ptr [rsp + 8], r8                            // dst_tile, kept in the frame
   mov r8, qword ptr [rdi + 8*3]                          // k
   lea r8, [r8 + 63]
   and r8, -64                                            // k_padded
@@ -173,6 +173,10 @@ L(m):
   mov rbx, 64
   mov rbp, 252645135
   vpbroadcastd zmm0, ebp                                 // mask
+  vpxord zmm1, zmm1, zmm1                                // zero
+  mov rbp, 270549120
+  vpbroadcastd zmm2, ebp                                 // taker
+  vpunpckldq zmm1, zmm1, zmm2                            // taker
   tilezero tmm0                                          // tile_0_0
   tilezero tmm1                                          // tile_0_1
   tilezero tmm2                                          // tile_1_0
@@ -187,116 +191,100 @@ L(m):
 L(k):
   prefetcht1 byte ptr [r10 + 0]                          // ahead
   prefetcht1 byte ptr [r10 + 64]                         // ahead
-  vmovdqu64 zmm1, zmmword ptr [r13 + 0]                  // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r8 + 0], zmm2                   // lo_0
-  vmovdqu64 zmmword ptr [r8 + 64], zmm1                  // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r13 + 64]                 // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r8 + 1024], zmm2                // lo_1
-  vmovdqu64 zmmword ptr [r8 + 1088], zmm1                // hi_1
+  vmovdqu64 zmm2, zmmword ptr [r13 + 0]                  // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_0
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
+  vmovdqu64 zmmword ptr [r8 + 0], zmm3                   // lo_0
+  vmovdqu64 zmmword ptr [r8 + 64], zmm2                  // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [r13 + 64]                 // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_1
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
+  vmovdqu64 zmmword ptr [r8 + 1024], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r8 + 1088], zmm2                // code_1_1
   prefetcht1 byte ptr [r10 + 128]                        // ahead
   prefetcht1 byte ptr [r10 + 192]                        // ahead
-  vmovdqu64 zmm1, zmmword ptr [r13 + 128]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r8 + 128], zmm2                 // lo_0
-  vmovdqu64 zmmword ptr [r8 + 192], zmm1                 // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r13 + 192]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r8 + 1152], zmm2                // lo_1
-  vmovdqu64 zmmword ptr [r8 + 1216], zmm1                // hi_1
+  vmovdqu64 zmm2, zmmword ptr [r13 + 128]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_0
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
+  vmovdqu64 zmmword ptr [r8 + 128], zmm3                 // lo_0
+  vmovdqu64 zmmword ptr [r8 + 192], zmm2                 // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [r13 + 192]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_1
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
+  vmovdqu64 zmmword ptr [r8 + 1152], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r8 + 1216], zmm2                // code_1_1
   prefetcht1 byte ptr [r10 + 256]                        // ahead
   prefetcht1 byte ptr [r10 + 320]                        // ahead
-  vmovdqu64 zmm1, zmmword ptr [r13 + 256]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r8 + 256], zmm2                 // lo_0
-  vmovdqu64 zmmword ptr [r8 + 320], zmm1                 // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r13 + 320]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r8 + 1280], zmm2                // lo_1
-  vmovdqu64 zmmword ptr [r8 + 1344], zmm1                // hi_1
+  vmovdqu64 zmm2, zmmword ptr [r13 + 256]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_0
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
+  vmovdqu64 zmmword ptr [r8 + 256], zmm3                 // lo_0
+  vmovdqu64 zmmword ptr [r8 + 320], zmm2                 // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [r13 + 320]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_1
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
+  vmovdqu64 zmmword ptr [r8 + 1280], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r8 + 1344], zmm2                // code_1_1
   prefetcht1 byte ptr [r10 + 384]                        // ahead
   prefetcht1 byte ptr [r10 + 448]                        // ahead
-  vmovdqu64 zmm1, zmmword ptr [r13 + 384]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r8 + 384], zmm2                 // lo_0
-  vmovdqu64 zmmword ptr [r8 + 448], zmm1                 // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r13 + 448]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r8 + 1408], zmm2                // lo_1
-  vmovdqu64 zmmword ptr [r8 + 1472], zmm1                // hi_1
+  vmovdqu64 zmm2, zmmword ptr [r13 + 384]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_0
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
+  vmovdqu64 zmmword ptr [r8 + 384], zmm3                 // lo_0
+  vmovdqu64 zmmword ptr [r8 + 448], zmm2                 // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [r13 + 448]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_1
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
+  vmovdqu64 zmmword ptr [r8 + 1408], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r8 + 1472], zmm2                // code_1_1
   prefetcht1 byte ptr [r10 + 512]                        // ahead
   prefetcht1 byte ptr [r10 + 576]                        // ahead
-  vmovdqu64 zmm1, zmmword ptr [r13 + 512]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r8 + 512], zmm2                 // lo_0
-  vmovdqu64 zmmword ptr [r8 + 576], zmm1                 // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r13 + 576]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r8 + 1536], zmm2                // lo_1
-  vmovdqu64 zmmword ptr [r8 + 1600], zmm1                // hi_1
+  vmovdqu64 zmm2, zmmword ptr [r13 + 512]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_0
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
+  vmovdqu64 zmmword ptr [r8 + 512], zmm3                 // lo_0
+  vmovdqu64 zmmword ptr [r8 + 576], zmm2                 // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [r13 + 576]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_1
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
+  vmovdqu64 zmmword ptr [r8 + 1536], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r8 + 1600], zmm2                // code_1_1
   prefetcht1 byte ptr [r10 + 640]                        // ahead
   prefetcht1 byte ptr [r10 + 704]                        // ahead
-  vmovdqu64 zmm1, zmmword ptr [r13 + 640]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r8 + 640], zmm2                 // lo_0
-  vmovdqu64 zmmword ptr [r8 + 704], zmm1                 // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r13 + 704]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r8 + 1664], zmm2                // lo_1
-  vmovdqu64 zmmword ptr [r8 + 1728], zmm1                // hi_1
+  vmovdqu64 zmm2, zmmword ptr [r13 + 640]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_0
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
+  vmovdqu64 zmmword ptr [r8 + 640], zmm3                 // lo_0
+  vmovdqu64 zmmword ptr [r8 + 704], zmm2                 // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [r13 + 704]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_1
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
+  vmovdqu64 zmmword ptr [r8 + 1664], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r8 + 1728], zmm2                // code_1_1
   prefetcht1 byte ptr [r10 + 768]                        // ahead
   prefetcht1 byte ptr [r10 + 832]                        // ahead
-  vmovdqu64 zmm1, zmmword ptr [r13 + 768]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r8 + 768], zmm2                 // lo_0
-  vmovdqu64 zmmword ptr [r8 + 832], zmm1                 // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r13 + 832]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r8 + 1792], zmm2                // lo_1
-  vmovdqu64 zmmword ptr [r8 + 1856], zmm1                // hi_1
+  vmovdqu64 zmm2, zmmword ptr [r13 + 768]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_0
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
+  vmovdqu64 zmmword ptr [r8 + 768], zmm3                 // lo_0
+  vmovdqu64 zmmword ptr [r8 + 832], zmm2                 // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [r13 + 832]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_1
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
+  vmovdqu64 zmmword ptr [r8 + 1792], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r8 + 1856], zmm2                // code_1_1
   prefetcht1 byte ptr [r10 + 896]                        // ahead
   prefetcht1 byte ptr [r10 + 960]                        // ahead
-  vmovdqu64 zmm1, zmmword ptr [r13 + 896]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r8 + 896], zmm2                 // lo_0
-  vmovdqu64 zmmword ptr [r8 + 960], zmm1                 // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r13 + 960]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r8 + 1920], zmm2                // lo_1
-  vmovdqu64 zmmword ptr [r8 + 1984], zmm1                // hi_1
+  vmovdqu64 zmm2, zmmword ptr [r13 + 896]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_0
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
+  vmovdqu64 zmmword ptr [r8 + 896], zmm3                 // lo_0
+  vmovdqu64 zmmword ptr [r8 + 960], zmm2                 // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [r13 + 960]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_1
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
+  vmovdqu64 zmmword ptr [r8 + 1920], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r8 + 1984], zmm2                // code_1_1
   tileloadd tmm4, [r12 + rbx + 0]                        // a_0
   tileloadd tmm5, [r8 + rbx + 0]                         // b_0
   tdpbsud tmm0, tmm4, tmm5                               // tile_0_0
@@ -311,7 +299,7 @@ L(k):
   sub rbp, 1                                             // next k
   ja L(k)
 L(k_done):
-  mov qword ptr [rsp + 24], r10                          // ahead, kept in the frame
+  mov qword ptr [rsp + 0], r10                           // ahead, kept in the frame
   and r11, 63
   shr r11, 5
   mov r10, 1
@@ -321,94 +309,86 @@ L(k_done):
   test rbp, rbp
   jz L(k_part_done)
 L(k_part):
-  vpxord zmm1, zmm1, zmm1                                // zero
-  vmovdqu64 zmmword ptr [r8 + 0], zmm1                   // zero
-  vmovdqu64 zmmword ptr [r8 + 64], zmm1                  // zero
-  vmovdqu64 zmmword ptr [r8 + 128], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r8 + 192], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r8 + 256], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r8 + 320], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r8 + 384], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r8 + 448], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r8 + 512], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r8 + 576], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r8 + 640], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r8 + 704], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r8 + 768], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r8 + 832], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r8 + 896], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r8 + 960], zmm1                 // zero
-  vpxord zmm1, zmm1, zmm1                                // zero
-  vmovdqu64 zmmword ptr [r8 + 1024], zmm1                // zero
-  vmovdqu64 zmmword ptr [r8 + 1088], zmm1                // zero
-  vmovdqu64 zmmword ptr [r8 + 1152], zmm1                // zero
-  vmovdqu64 zmmword ptr [r8 + 1216], zmm1                // zero
-  vmovdqu64 zmmword ptr [r8 + 1280], zmm1                // zero
-  vmovdqu64 zmmword ptr [r8 + 1344], zmm1                // zero
-  vmovdqu64 zmmword ptr [r8 + 1408], zmm1                // zero
-  vmovdqu64 zmmword ptr [r8 + 1472], zmm1                // zero
-  vmovdqu64 zmmword ptr [r8 + 1536], zmm1                // zero
-  vmovdqu64 zmmword ptr [r8 + 1600], zmm1                // zero
-  vmovdqu64 zmmword ptr [r8 + 1664], zmm1                // zero
-  vmovdqu64 zmmword ptr [r8 + 1728], zmm1                // zero
-  vmovdqu64 zmmword ptr [r8 + 1792], zmm1                // zero
-  vmovdqu64 zmmword ptr [r8 + 1856], zmm1                // zero
-  vmovdqu64 zmmword ptr [r8 + 1920], zmm1                // zero
-  vmovdqu64 zmmword ptr [r8 + 1984], zmm1                // zero
+  vpxord zmm2, zmm2, zmm2                                // zero
+  vmovdqu64 zmmword ptr [r8 + 0], zmm2                   // zero
+  vmovdqu64 zmmword ptr [r8 + 64], zmm2                  // zero
+  vmovdqu64 zmmword ptr [r8 + 128], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r8 + 192], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r8 + 256], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r8 + 320], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r8 + 384], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r8 + 448], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r8 + 512], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r8 + 576], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r8 + 640], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r8 + 704], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r8 + 768], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r8 + 832], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r8 + 896], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r8 + 960], zmm2                 // zero
+  vpxord zmm2, zmm2, zmm2                                // zero
+  vmovdqu64 zmmword ptr [r8 + 1024], zmm2                // zero
+  vmovdqu64 zmmword ptr [r8 + 1088], zmm2                // zero
+  vmovdqu64 zmmword ptr [r8 + 1152], zmm2                // zero
+  vmovdqu64 zmmword ptr [r8 + 1216], zmm2                // zero
+  vmovdqu64 zmmword ptr [r8 + 1280], zmm2                // zero
+  vmovdqu64 zmmword ptr [r8 + 1344], zmm2                // zero
+  vmovdqu64 zmmword ptr [r8 + 1408], zmm2                // zero
+  vmovdqu64 zmmword ptr [r8 + 1472], zmm2                // zero
+  vmovdqu64 zmmword ptr [r8 + 1536], zmm2                // zero
+  vmovdqu64 zmmword ptr [r8 + 1600], zmm2                // zero
+  vmovdqu64 zmmword ptr [r8 + 1664], zmm2                // zero
+  vmovdqu64 zmmword ptr [r8 + 1728], zmm2                // zero
+  vmovdqu64 zmmword ptr [r8 + 1792], zmm2                // zero
+  vmovdqu64 zmmword ptr [r8 + 1856], zmm2                // zero
+  vmovdqu64 zmmword ptr [r8 + 1920], zmm2                // zero
+  vmovdqu64 zmmword ptr [r8 + 1984], zmm2                // zero
   mov r10, r11
   mov r14, r13                                           // rhs_panel
   mov r15, r8                                            // scratch
   test r10, r10
   jz L(k_rest_done)
 L(k_rest):
-  vmovdqu64 zmm1, zmmword ptr [r14 + 0]                  // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r15 + 0], zmm2                  // lo_0
-  vmovdqu64 zmmword ptr [r15 + 64], zmm1                 // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r14 + 128]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r15 + 128], zmm2                // lo_0
-  vmovdqu64 zmmword ptr [r15 + 192], zmm1                // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r14 + 256]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r15 + 256], zmm2                // lo_0
-  vmovdqu64 zmmword ptr [r15 + 320], zmm1                // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r14 + 384]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r15 + 384], zmm2                // lo_0
-  vmovdqu64 zmmword ptr [r15 + 448], zmm1                // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r14 + 64]                 // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r15 + 1024], zmm2               // lo_1
-  vmovdqu64 zmmword ptr [r15 + 1088], zmm1               // hi_1
-  vmovdqu64 zmm1, zmmword ptr [r14 + 192]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r15 + 1152], zmm2               // lo_1
-  vmovdqu64 zmmword ptr [r15 + 1216], zmm1               // hi_1
-  vmovdqu64 zmm1, zmmword ptr [r14 + 320]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r15 + 1280], zmm2               // lo_1
-  vmovdqu64 zmmword ptr [r15 + 1344], zmm1               // hi_1
-  vmovdqu64 zmm1, zmmword ptr [r14 + 448]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r15 + 1408], zmm2               // lo_1
-  vmovdqu64 zmmword ptr [r15 + 1472], zmm1               // hi_1
+  vmovdqu64 zmm2, zmmword ptr [r14 + 0]                  // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_0
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
+  vmovdqu64 zmmword ptr [r15 + 0], zmm3                  // lo_0
+  vmovdqu64 zmmword ptr [r15 + 64], zmm2                 // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [r14 + 128]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_0
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
+  vmovdqu64 zmmword ptr [r15 + 128], zmm3                // lo_0
+  vmovdqu64 zmmword ptr [r15 + 192], zmm2                // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [r14 + 256]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_0
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
+  vmovdqu64 zmmword ptr [r15 + 256], zmm3                // lo_0
+  vmovdqu64 zmmword ptr [r15 + 320], zmm2                // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [r14 + 384]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_0
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
+  vmovdqu64 zmmword ptr [r15 + 384], zmm3                // lo_0
+  vmovdqu64 zmmword ptr [r15 + 448], zmm2                // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [r14 + 64]                 // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_1
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
+  vmovdqu64 zmmword ptr [r15 + 1024], zmm3               // lo_1
+  vmovdqu64 zmmword ptr [r15 + 1088], zmm2               // code_1_1
+  vmovdqu64 zmm2, zmmword ptr [r14 + 192]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_1
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
+  vmovdqu64 zmmword ptr [r15 + 1152], zmm3               // lo_1
+  vmovdqu64 zmmword ptr [r15 + 1216], zmm2               // code_1_1
+  vmovdqu64 zmm2, zmmword ptr [r14 + 320]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_1
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
+  vmovdqu64 zmmword ptr [r15 + 1280], zmm3               // lo_1
+  vmovdqu64 zmmword ptr [r15 + 1344], zmm2               // code_1_1
+  vmovdqu64 zmm2, zmmword ptr [r14 + 448]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_1
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
+  vmovdqu64 zmmword ptr [r15 + 1408], zmm3               // lo_1
+  vmovdqu64 zmmword ptr [r15 + 1472], zmm2               // code_1_1
   lea r14, [r14 + 512]                                   // rhs
   lea r15, [r15 + 512]                                   // copy
   sub r10, 1                                             // next k_rest
@@ -489,7 +469,7 @@ L(k_part_done):
   lea r12, [r12 + 256]
   lea r12, [rdx + r12]                                   // field
   mov r13, qword ptr [rdi + 8*14]                        // bias
-  mov r14, qword ptr [rsp + 16]                          // column_bytes
+  mov r14, qword ptr [rsp + 24]                          // column_bytes
   lea r14, [r13 + r14]
   test r13, r13                                          // bias
   cmovz r14, r12
@@ -499,11 +479,11 @@ L(k_part_done):
   tilestored [r8 + r12 + 0], tmm0                        // tile_0_0
   tilestored [r8 + r12 + 64], tmm1                       // tile_0_1
   mov r12, 16
-  mov r13, qword ptr [rsp + 8]                           // m_left
+  mov r13, qword ptr [rsp + 16]                          // m_left
   cmp r13, r12                                           // rows
   cmova r13, r12
   mov r12, 0                                             // row
-  mov r14, qword ptr [rsp + 0]                           // dst_tile
+  mov r14, qword ptr [rsp + 8]                           // dst_tile
   test r13, r13
   jz L(row_done)
 L(row):
@@ -571,7 +551,7 @@ L(row_done):
   tilestored [r8 + r12 + 0], tmm2                        // tile_1_0
   tilestored [r8 + r12 + 64], tmm3                       // tile_1_1
   mov r12, 16
-  mov r13, qword ptr [rsp + 8]                           // m_left
+  mov r13, qword ptr [rsp + 16]                          // m_left
   cmp r13, r12
   cmovb r13, r12
   sub r13, r12
@@ -646,15 +626,15 @@ L(row_2_done):
   mov r10, 32
   imul r8, r10
   mov r10, 32
-  mov r11, qword ptr [rsp + 8]                           // m_left
+  mov r11, qword ptr [rsp + 16]                          // m_left
   cmp r11, r10
   cmovb r11, r10
   sub r11, r10
-  mov r10, qword ptr [rsp + 0]                           // dst_tile
+  mov r10, qword ptr [rsp + 8]                           // dst_tile
   lea r8, [r10 + r8]
   mov r10, qword ptr [rdi + 8*6]                         // lhs_stride
   lea r9, [r9 + r10]
-  mov r10, qword ptr [rsp + 24]                          // ahead
+  mov r10, qword ptr [rsp + 0]                           // ahead
   sub rcx, 32                                            // next m
   ja L(m)
 L(m_done):
@@ -663,7 +643,7 @@ L(m_done):
   cmp r8, rcx
   cmovb r8, rcx
   sub r8, rcx
-  mov rcx, qword ptr [rsp + 16]                          // column_bytes
+  mov rcx, qword ptr [rsp + 24]                          // column_bytes
   lea rcx, [rcx + 128]
   mov r9, qword ptr [rdi + 8*11]                         // rhs_stride
   lea rdx, [rdx + r9]

@@ -8,7 +8,7 @@
 //     | 32 x k bits of codes | 8 i32 x sums | 8 f32 x scales | 8 f32 x bias |
 // tile 8 x 8: needs 27 vector registers on neon_i8mm (16 accumulators + 10 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (8494fe3475c1dd33)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (13653c7deead6855)
 // again  tilewright generate
 //
 // Registers in loop k:

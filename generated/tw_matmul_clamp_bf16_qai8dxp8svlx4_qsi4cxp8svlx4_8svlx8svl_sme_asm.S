@@ -8,7 +8,7 @@
 //     | 32svl x k bits of codes | 8svl i32 x sums | 8svl f32 x scales | 8svl f32 x bias |
 // tile 8svl x 8svl: needs 15 vector registers on sme (15 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (8494fe3475c1dd33)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (13653c7deead6855)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 128 x k bits of codes | 32 i32 x sums | 32 f32 x scales | 32 f32 x bias |
 // tile 1 x 32: needs 14 vector registers on avx512_vnni (8 accumulators + 5 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (8494fe3475c1dd33)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (13653c7deead6855)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

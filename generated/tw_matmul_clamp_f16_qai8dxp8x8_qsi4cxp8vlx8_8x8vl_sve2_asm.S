@@ -8,7 +8,7 @@
 //     | 32vl x k bits of codes | 8vl i32 x sums | 8vl f32 x scales | 8vl f32 x bias |
 // tile 8 x 8vl: needs 23 vector registers on sve2 (16 accumulators + 6 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (8494fe3475c1dd33)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (13653c7deead6855)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,14 +8,14 @@
 //     | 64 x k bits of codes | 32 i32 x sums | 32 f32 x scales | 32 f32 x zeros | 32 f32 x bias |
 // tile 16 x 32: needs 17 vector registers on amx_int8 (1 accumulator + 16 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (5defc6782956ffb1)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (623cd0b36e1ebb6b)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  rax n_left  rcx m_left  rdx rhs_panel  rsi k_padded  rdi args  r8 lhs_panel  r9 scratch
 //  r10 padded  r11 -  rbx k_left  rbp rhs_prefetch  r12 lhs_panel  r13 rhs_panel  r14 ahead
-//  zmm0 mask  zmm1 codes ...  zmm2 lo_0 ...  zmm3 mid_0 ...  zmm4 mid_0 ...  tmm0 tile_0_0
-//  tmm1 tile_0_1  tmm2 a_0  tmm3 b_0 ...
+//  zmm0 mask  zmm1 taker  zmm2 taker  zmm3 taker  zmm4 codes ...  zmm5 lo_0 ...  zmm6 code_1_0 ...
+//  zmm7 code_2_0 ...  tmm0 tile_0_0  tmm1 tile_0_1  tmm2 a_0  tmm3 b_0 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -138,6 +138,16 @@ L(m):
   mov r11, 64
   mov rbx, 50529027
   vpbroadcastd zmm0, ebx                                 // mask
+  vpxord zmm1, zmm1, zmm1                                // zero
+  mov rbx, 67633152
+  vpbroadcastd zmm2, ebx                                 // taker
+  vpunpckldq zmm2, zmm1, zmm2                            // taker
+  mov rbx, 270532608
+  vpbroadcastd zmm3, ebx                                 // taker
+  vpunpckldq zmm3, zmm1, zmm3                            // taker
+  mov rbx, 1082130432
+  vpbroadcastd zmm4, ebx                                 // taker
+  vpunpckldq zmm1, zmm1, zmm4                            // taker
   tilezero tmm0                                          // tile_0_0
   tilezero tmm1                                          // tile_0_1
   mov rbx, r10                                           // padded
@@ -152,108 +162,84 @@ L(k):
   lea r14, [r13 + rbp]                                   // ahead
   prefetcht0 byte ptr [r14 + 0]                          // ahead
   prefetcht0 byte ptr [r14 + 64]                         // ahead
-  vmovdqu64 zmm1, zmmword ptr [r13 + 0]                  // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm3, zmm1, 2                                   // mid_0
-  vpandd zmm3, zmm3, zmm0                                // mid_0
-  vpsrlw zmm4, zmm1, 4                                   // mid_0
-  vpandd zmm4, zmm4, zmm0                                // mid_0
-  vpsrlw zmm1, zmm1, 6                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r9 + 0], zmm2                   // lo_0
-  vmovdqu64 zmmword ptr [r9 + 64], zmm3                  // mid_0
-  vmovdqu64 zmmword ptr [r9 + 128], zmm4                 // mid_0
-  vmovdqu64 zmmword ptr [r9 + 192], zmm1                 // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r13 + 64]                 // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm3, zmm1, 2                                   // mid_1
-  vpandd zmm3, zmm3, zmm0                                // mid_1
-  vpsrlw zmm4, zmm1, 4                                   // mid_1
-  vpandd zmm4, zmm4, zmm0                                // mid_1
-  vpsrlw zmm1, zmm1, 6                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r9 + 1024], zmm2                // lo_1
-  vmovdqu64 zmmword ptr [r9 + 1088], zmm3                // mid_1
-  vmovdqu64 zmmword ptr [r9 + 1152], zmm4                // mid_1
-  vmovdqu64 zmmword ptr [r9 + 1216], zmm1                // hi_1
+  vmovdqu64 zmm4, zmmword ptr [r13 + 0]                  // codes
+  vpandd zmm5, zmm4, zmm0                                // lo_0
+  vgf2p8affineqb zmm6, zmm4, zmm2, 0                     // code_1_0
+  vgf2p8affineqb zmm7, zmm4, zmm3, 0                     // code_2_0
+  vgf2p8affineqb zmm4, zmm4, zmm1, 0                     // code_3_0
+  vmovdqu64 zmmword ptr [r9 + 0], zmm5                   // lo_0
+  vmovdqu64 zmmword ptr [r9 + 64], zmm6                  // code_1_0
+  vmovdqu64 zmmword ptr [r9 + 128], zmm7                 // code_2_0
+  vmovdqu64 zmmword ptr [r9 + 192], zmm4                 // code_3_0
+  vmovdqu64 zmm4, zmmword ptr [r13 + 64]                 // codes
+  vpandd zmm5, zmm4, zmm0                                // lo_1
+  vgf2p8affineqb zmm6, zmm4, zmm2, 0                     // code_1_1
+  vgf2p8affineqb zmm7, zmm4, zmm3, 0                     // code_2_1
+  vgf2p8affineqb zmm4, zmm4, zmm1, 0                     // code_3_1
+  vmovdqu64 zmmword ptr [r9 + 1024], zmm5                // lo_1
+  vmovdqu64 zmmword ptr [r9 + 1088], zmm6                // code_1_1
+  vmovdqu64 zmmword ptr [r9 + 1152], zmm7                // code_2_1
+  vmovdqu64 zmmword ptr [r9 + 1216], zmm4                // code_3_1
   prefetcht0 byte ptr [r14 + 128]                        // ahead
   prefetcht0 byte ptr [r14 + 192]                        // ahead
-  vmovdqu64 zmm1, zmmword ptr [r13 + 128]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm3, zmm1, 2                                   // mid_0
-  vpandd zmm3, zmm3, zmm0                                // mid_0
-  vpsrlw zmm4, zmm1, 4                                   // mid_0
-  vpandd zmm4, zmm4, zmm0                                // mid_0
-  vpsrlw zmm1, zmm1, 6                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r9 + 256], zmm2                 // lo_0
-  vmovdqu64 zmmword ptr [r9 + 320], zmm3                 // mid_0
-  vmovdqu64 zmmword ptr [r9 + 384], zmm4                 // mid_0
-  vmovdqu64 zmmword ptr [r9 + 448], zmm1                 // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r13 + 192]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm3, zmm1, 2                                   // mid_1
-  vpandd zmm3, zmm3, zmm0                                // mid_1
-  vpsrlw zmm4, zmm1, 4                                   // mid_1
-  vpandd zmm4, zmm4, zmm0                                // mid_1
-  vpsrlw zmm1, zmm1, 6                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r9 + 1280], zmm2                // lo_1
-  vmovdqu64 zmmword ptr [r9 + 1344], zmm3                // mid_1
-  vmovdqu64 zmmword ptr [r9 + 1408], zmm4                // mid_1
-  vmovdqu64 zmmword ptr [r9 + 1472], zmm1                // hi_1
+  vmovdqu64 zmm4, zmmword ptr [r13 + 128]                // codes
+  vpandd zmm5, zmm4, zmm0                                // lo_0
+  vgf2p8affineqb zmm6, zmm4, zmm2, 0                     // code_1_0
+  vgf2p8affineqb zmm7, zmm4, zmm3, 0                     // code_2_0
+  vgf2p8affineqb zmm4, zmm4, zmm1, 0                     // code_3_0
+  vmovdqu64 zmmword ptr [r9 + 256], zmm5                 // lo_0
+  vmovdqu64 zmmword ptr [r9 + 320], zmm6                 // code_1_0
+  vmovdqu64 zmmword ptr [r9 + 384], zmm7                 // code_2_0
+  vmovdqu64 zmmword ptr [r9 + 448], zmm4                 // code_3_0
+  vmovdqu64 zmm4, zmmword ptr [r13 + 192]                // codes
+  vpandd zmm5, zmm4, zmm0                                // lo_1
+  vgf2p8affineqb zmm6, zmm4, zmm2, 0                     // code_1_1
+  vgf2p8affineqb zmm7, zmm4, zmm3, 0                     // code_2_1
+  vgf2p8affineqb zmm4, zmm4, zmm1, 0                     // code_3_1
+  vmovdqu64 zmmword ptr [r9 + 1280], zmm5                // lo_1
+  vmovdqu64 zmmword ptr [r9 + 1344], zmm6                // code_1_1
+  vmovdqu64 zmmword ptr [r9 + 1408], zmm7                // code_2_1
+  vmovdqu64 zmmword ptr [r9 + 1472], zmm4                // code_3_1
   prefetcht0 byte ptr [r14 + 256]                        // ahead
   prefetcht0 byte ptr [r14 + 320]                        // ahead
-  vmovdqu64 zmm1, zmmword ptr [r13 + 256]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm3, zmm1, 2                                   // mid_0
-  vpandd zmm3, zmm3, zmm0                                // mid_0
-  vpsrlw zmm4, zmm1, 4                                   // mid_0
-  vpandd zmm4, zmm4, zmm0                                // mid_0
-  vpsrlw zmm1, zmm1, 6                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r9 + 512], zmm2                 // lo_0
-  vmovdqu64 zmmword ptr [r9 + 576], zmm3                 // mid_0
-  vmovdqu64 zmmword ptr [r9 + 640], zmm4                 // mid_0
-  vmovdqu64 zmmword ptr [r9 + 704], zmm1                 // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r13 + 320]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm3, zmm1, 2                                   // mid_1
-  vpandd zmm3, zmm3, zmm0                                // mid_1
-  vpsrlw zmm4, zmm1, 4                                   // mid_1
-  vpandd zmm4, zmm4, zmm0                                // mid_1
-  vpsrlw zmm1, zmm1, 6                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r9 + 1536], zmm2                // lo_1
-  vmovdqu64 zmmword ptr [r9 + 1600], zmm3                // mid_1
-  vmovdqu64 zmmword ptr [r9 + 1664], zmm4                // mid_1
-  vmovdqu64 zmmword ptr [r9 + 1728], zmm1                // hi_1
+  vmovdqu64 zmm4, zmmword ptr [r13 + 256]                // codes
+  vpandd zmm5, zmm4, zmm0                                // lo_0
+  vgf2p8affineqb zmm6, zmm4, zmm2, 0                     // code_1_0
+  vgf2p8affineqb zmm7, zmm4, zmm3, 0                     // code_2_0
+  vgf2p8affineqb zmm4, zmm4, zmm1, 0                     // code_3_0
+  vmovdqu64 zmmword ptr [r9 + 512], zmm5                 // lo_0
+  vmovdqu64 zmmword ptr [r9 + 576], zmm6                 // code_1_0
+  vmovdqu64 zmmword ptr [r9 + 640], zmm7                 // code_2_0
+  vmovdqu64 zmmword ptr [r9 + 704], zmm4                 // code_3_0
+  vmovdqu64 zmm4, zmmword ptr [r13 + 320]                // codes
+  vpandd zmm5, zmm4, zmm0                                // lo_1
+  vgf2p8affineqb zmm6, zmm4, zmm2, 0                     // code_1_1
+  vgf2p8affineqb zmm7, zmm4, zmm3, 0                     // code_2_1
+  vgf2p8affineqb zmm4, zmm4, zmm1, 0                     // code_3_1
+  vmovdqu64 zmmword ptr [r9 + 1536], zmm5                // lo_1
+  vmovdqu64 zmmword ptr [r9 + 1600], zmm6                // code_1_1
+  vmovdqu64 zmmword ptr [r9 + 1664], zmm7                // code_2_1
+  vmovdqu64 zmmword ptr [r9 + 1728], zmm4                // code_3_1
   prefetcht0 byte ptr [r14 + 384]                        // ahead
   prefetcht0 byte ptr [r14 + 448]                        // ahead
-  vmovdqu64 zmm1, zmmword ptr [r13 + 384]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm3, zmm1, 2                                   // mid_0
-  vpandd zmm3, zmm3, zmm0                                // mid_0
-  vpsrlw zmm4, zmm1, 4                                   // mid_0
-  vpandd zmm4, zmm4, zmm0                                // mid_0
-  vpsrlw zmm1, zmm1, 6                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r9 + 768], zmm2                 // lo_0
-  vmovdqu64 zmmword ptr [r9 + 832], zmm3                 // mid_0
-  vmovdqu64 zmmword ptr [r9 + 896], zmm4                 // mid_0
-  vmovdqu64 zmmword ptr [r9 + 960], zmm1                 // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r13 + 448]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm3, zmm1, 2                                   // mid_1
-  vpandd zmm3, zmm3, zmm0                                // mid_1
-  vpsrlw zmm4, zmm1, 4                                   // mid_1
-  vpandd zmm4, zmm4, zmm0                                // mid_1
-  vpsrlw zmm1, zmm1, 6                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r9 + 1792], zmm2                // lo_1
-  vmovdqu64 zmmword ptr [r9 + 1856], zmm3                // mid_1
-  vmovdqu64 zmmword ptr [r9 + 1920], zmm4                // mid_1
-  vmovdqu64 zmmword ptr [r9 + 1984], zmm1                // hi_1
+  vmovdqu64 zmm4, zmmword ptr [r13 + 384]                // codes
+  vpandd zmm5, zmm4, zmm0                                // lo_0
+  vgf2p8affineqb zmm6, zmm4, zmm2, 0                     // code_1_0
+  vgf2p8affineqb zmm7, zmm4, zmm3, 0                     // code_2_0
+  vgf2p8affineqb zmm4, zmm4, zmm1, 0                     // code_3_0
+  vmovdqu64 zmmword ptr [r9 + 768], zmm5                 // lo_0
+  vmovdqu64 zmmword ptr [r9 + 832], zmm6                 // code_1_0
+  vmovdqu64 zmmword ptr [r9 + 896], zmm7                 // code_2_0
+  vmovdqu64 zmmword ptr [r9 + 960], zmm4                 // code_3_0
+  vmovdqu64 zmm4, zmmword ptr [r13 + 448]                // codes
+  vpandd zmm5, zmm4, zmm0                                // lo_1
+  vgf2p8affineqb zmm6, zmm4, zmm2, 0                     // code_1_1
+  vgf2p8affineqb zmm7, zmm4, zmm3, 0                     // code_2_1
+  vgf2p8affineqb zmm4, zmm4, zmm1, 0                     // code_3_1
+  vmovdqu64 zmmword ptr [r9 + 1792], zmm5                // lo_1
+  vmovdqu64 zmmword ptr [r9 + 1856], zmm6                // code_1_1
+  vmovdqu64 zmmword ptr [r9 + 1920], zmm7                // code_2_1
+  vmovdqu64 zmmword ptr [r9 + 1984], zmm4                // code_3_1
   tileloadd tmm2, [r12 + r11 + 0]                        // a_0
   tileloadd tmm3, [r9 + r11 + 0]                         // b_0
   tdpbsud tmm0, tmm2, tmm3                               // tile_0_0
@@ -273,94 +259,82 @@ L(k_done):
   test rbp, rbp
   jz L(k_part_done)
 L(k_part):
-  vpxord zmm1, zmm1, zmm1                                // zero
-  vmovdqu64 zmmword ptr [r9 + 0], zmm1                   // zero
-  vmovdqu64 zmmword ptr [r9 + 64], zmm1                  // zero
-  vmovdqu64 zmmword ptr [r9 + 128], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r9 + 192], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r9 + 256], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r9 + 320], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r9 + 384], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r9 + 448], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r9 + 512], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r9 + 576], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r9 + 640], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r9 + 704], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r9 + 768], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r9 + 832], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r9 + 896], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r9 + 960], zmm1                 // zero
-  vpxord zmm1, zmm1, zmm1                                // zero
-  vmovdqu64 zmmword ptr [r9 + 1024], zmm1                // zero
-  vmovdqu64 zmmword ptr [r9 + 1088], zmm1                // zero
-  vmovdqu64 zmmword ptr [r9 + 1152], zmm1                // zero
-  vmovdqu64 zmmword ptr [r9 + 1216], zmm1                // zero
-  vmovdqu64 zmmword ptr [r9 + 1280], zmm1                // zero
-  vmovdqu64 zmmword ptr [r9 + 1344], zmm1                // zero
-  vmovdqu64 zmmword ptr [r9 + 1408], zmm1                // zero
-  vmovdqu64 zmmword ptr [r9 + 1472], zmm1                // zero
-  vmovdqu64 zmmword ptr [r9 + 1536], zmm1                // zero
-  vmovdqu64 zmmword ptr [r9 + 1600], zmm1                // zero
-  vmovdqu64 zmmword ptr [r9 + 1664], zmm1                // zero
-  vmovdqu64 zmmword ptr [r9 + 1728], zmm1                // zero
-  vmovdqu64 zmmword ptr [r9 + 1792], zmm1                // zero
-  vmovdqu64 zmmword ptr [r9 + 1856], zmm1                // zero
-  vmovdqu64 zmmword ptr [r9 + 1920], zmm1                // zero
-  vmovdqu64 zmmword ptr [r9 + 1984], zmm1                // zero
+  vpxord zmm4, zmm4, zmm4                                // zero
+  vmovdqu64 zmmword ptr [r9 + 0], zmm4                   // zero
+  vmovdqu64 zmmword ptr [r9 + 64], zmm4                  // zero
+  vmovdqu64 zmmword ptr [r9 + 128], zmm4                 // zero
+  vmovdqu64 zmmword ptr [r9 + 192], zmm4                 // zero
+  vmovdqu64 zmmword ptr [r9 + 256], zmm4                 // zero
+  vmovdqu64 zmmword ptr [r9 + 320], zmm4                 // zero
+  vmovdqu64 zmmword ptr [r9 + 384], zmm4                 // zero
+  vmovdqu64 zmmword ptr [r9 + 448], zmm4                 // zero
+  vmovdqu64 zmmword ptr [r9 + 512], zmm4                 // zero
+  vmovdqu64 zmmword ptr [r9 + 576], zmm4                 // zero
+  vmovdqu64 zmmword ptr [r9 + 640], zmm4                 // zero
+  vmovdqu64 zmmword ptr [r9 + 704], zmm4                 // zero
+  vmovdqu64 zmmword ptr [r9 + 768], zmm4                 // zero
+  vmovdqu64 zmmword ptr [r9 + 832], zmm4                 // zero
+  vmovdqu64 zmmword ptr [r9 + 896], zmm4                 // zero
+  vmovdqu64 zmmword ptr [r9 + 960], zmm4                 // zero
+  vpxord zmm4, zmm4, zmm4                                // zero
+  vmovdqu64 zmmword ptr [r9 + 1024], zmm4                // zero
+  vmovdqu64 zmmword ptr [r9 + 1088], zmm4                // zero
+  vmovdqu64 zmmword ptr [r9 + 1152], zmm4                // zero
+  vmovdqu64 zmmword ptr [r9 + 1216], zmm4                // zero
+  vmovdqu64 zmmword ptr [r9 + 1280], zmm4                // zero
+  vmovdqu64 zmmword ptr [r9 + 1344], zmm4                // zero
+  vmovdqu64 zmmword ptr [r9 + 1408], zmm4                // zero
+  vmovdqu64 zmmword ptr [r9 + 1472], zmm4                // zero
+  vmovdqu64 zmmword ptr [r9 + 1536], zmm4                // zero
+  vmovdqu64 zmmword ptr [r9 + 1600], zmm4                // zero
+  vmovdqu64 zmmword ptr [r9 + 1664], zmm4                // zero
+  vmovdqu64 zmmword ptr [r9 + 1728], zmm4                // zero
+  vmovdqu64 zmmword ptr [r9 + 1792], zmm4                // zero
+  vmovdqu64 zmmword ptr [r9 + 1856], zmm4                // zero
+  vmovdqu64 zmmword ptr [r9 + 1920], zmm4                // zero
+  vmovdqu64 zmmword ptr [r9 + 1984], zmm4                // zero
   mov rbx, r10
   mov r14, r13                                           // rhs_panel
   mov r15, r9                                            // scratch
   test rbx, rbx
   jz L(k_rest_done)
 L(k_rest):
-  vmovdqu64 zmm1, zmmword ptr [r14 + 0]                  // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm3, zmm1, 2                                   // mid_0
-  vpandd zmm3, zmm3, zmm0                                // mid_0
-  vpsrlw zmm4, zmm1, 4                                   // mid_0
-  vpandd zmm4, zmm4, zmm0                                // mid_0
-  vpsrlw zmm1, zmm1, 6                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r15 + 0], zmm2                  // lo_0
-  vmovdqu64 zmmword ptr [r15 + 64], zmm3                 // mid_0
-  vmovdqu64 zmmword ptr [r15 + 128], zmm4                // mid_0
-  vmovdqu64 zmmword ptr [r15 + 192], zmm1                // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r14 + 128]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm3, zmm1, 2                                   // mid_0
-  vpandd zmm3, zmm3, zmm0                                // mid_0
-  vpsrlw zmm4, zmm1, 4                                   // mid_0
-  vpandd zmm4, zmm4, zmm0                                // mid_0
-  vpsrlw zmm1, zmm1, 6                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r15 + 256], zmm2                // lo_0
-  vmovdqu64 zmmword ptr [r15 + 320], zmm3                // mid_0
-  vmovdqu64 zmmword ptr [r15 + 384], zmm4                // mid_0
-  vmovdqu64 zmmword ptr [r15 + 448], zmm1                // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r14 + 64]                 // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm3, zmm1, 2                                   // mid_1
-  vpandd zmm3, zmm3, zmm0                                // mid_1
-  vpsrlw zmm4, zmm1, 4                                   // mid_1
-  vpandd zmm4, zmm4, zmm0                                // mid_1
-  vpsrlw zmm1, zmm1, 6                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r15 + 1024], zmm2               // lo_1
-  vmovdqu64 zmmword ptr [r15 + 1088], zmm3               // mid_1
-  vmovdqu64 zmmword ptr [r15 + 1152], zmm4               // mid_1
-  vmovdqu64 zmmword ptr [r15 + 1216], zmm1               // hi_1
-  vmovdqu64 zmm1, zmmword ptr [r14 + 192]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm3, zmm1, 2                                   // mid_1
-  vpandd zmm3, zmm3, zmm0                                // mid_1
-  vpsrlw zmm4, zmm1, 4                                   // mid_1
-  vpandd zmm4, zmm4, zmm0                                // mid_1
-  vpsrlw zmm1, zmm1, 6                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r15 + 1280], zmm2               // lo_1
-  vmovdqu64 zmmword ptr [r15 + 1344], zmm3               // mid_1
-  vmovdqu64 zmmword ptr [r15 + 1408], zmm4               // mid_1
-  vmovdqu64 zmmword ptr [r15 + 1472], zmm1               // hi_1
+  vmovdqu64 zmm4, zmmword ptr [r14 + 0]                  // codes
+  vpandd zmm5, zmm4, zmm0                                // lo_0
+  vgf2p8affineqb zmm6, zmm4, zmm2, 0                     // code_1_0
+  vgf2p8affineqb zmm7, zmm4, zmm3, 0                     // code_2_0
+  vgf2p8affineqb zmm4, zmm4, zmm1, 0                     // code_3_0
+  vmovdqu64 zmmword ptr [r15 + 0], zmm5                  // lo_0
+  vmovdqu64 zmmword ptr [r15 + 64], zmm6                 // code_1_0
+  vmovdqu64 zmmword ptr [r15 + 128], zmm7                // code_2_0
+  vmovdqu64 zmmword ptr [r15 + 192], zmm4                // code_3_0
+  vmovdqu64 zmm4, zmmword ptr [r14 + 128]                // codes
+  vpandd zmm5, zmm4, zmm0                                // lo_0
+  vgf2p8affineqb zmm6, zmm4, zmm2, 0                     // code_1_0
+  vgf2p8affineqb zmm7, zmm4, zmm3, 0                     // code_2_0
+  vgf2p8affineqb zmm4, zmm4, zmm1, 0                     // code_3_0
+  vmovdqu64 zmmword ptr [r15 + 256], zmm5                // lo_0
+  vmovdqu64 zmmword ptr [r15 + 320], zmm6                // code_1_0
+  vmovdqu64 zmmword ptr [r15 + 384], zmm7                // code_2_0
+  vmovdqu64 zmmword ptr [r15 + 448], zmm4                // code_3_0
+  vmovdqu64 zmm4, zmmword ptr [r14 + 64]                 // codes
+  vpandd zmm5, zmm4, zmm0                                // lo_1
+  vgf2p8affineqb zmm6, zmm4, zmm2, 0                     // code_1_1
+  vgf2p8affineqb zmm7, zmm4, zmm3, 0                     // code_2_1
+  vgf2p8affineqb zmm4, zmm4, zmm1, 0                     // code_3_1
+  vmovdqu64 zmmword ptr [r15 + 1024], zmm5               // lo_1
+  vmovdqu64 zmmword ptr [r15 + 1088], zmm6               // code_1_1
+  vmovdqu64 zmmword ptr [r15 + 1152], zmm7               // code_2_1
+  vmovdqu64 zmmword ptr [r15 + 1216], zmm4               // code_3_1
+  vmovdqu64 zmm4, zmmword ptr [r14 + 192]                // codes
+  vpandd zmm5, zmm4, zmm0                                // lo_1
+  vgf2p8affineqb zmm6, zmm4, zmm2, 0                     // code_1_1
+  vgf2p8affineqb zmm7, zmm4, zmm3, 0                     // code_2_1
+  vgf2p8affineqb zmm4, zmm4, zmm1, 0                     // code_3_1
+  vmovdqu64 zmmword ptr [r15 + 1280], zmm5               // lo_1
+  vmovdqu64 zmmword ptr [r15 + 1344], zmm6               // code_1_1
+  vmovdqu64 zmmword ptr [r15 + 1408], zmm7               // code_2_1
+  vmovdqu64 zmmword ptr [r15 + 1472], zmm4               // code_3_1
   lea r14, [r14 + 256]                                   // rhs
   lea r15, [r15 + 512]                                   // copy
   sub rbx, 1                                             // next k_rest

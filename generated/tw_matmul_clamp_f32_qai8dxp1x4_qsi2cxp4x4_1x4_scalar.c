@@ -8,7 +8,7 @@
 //     | 8 x k bits of codes | 4 i32 x sums | 4 f32 x scales | 4 f32 x zeros | 4 f32 x bias |
 // tile 1 x 4: needs 22 vector registers on scalar (4 accumulators + 17 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (5defc6782956ffb1)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (623cd0b36e1ebb6b)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

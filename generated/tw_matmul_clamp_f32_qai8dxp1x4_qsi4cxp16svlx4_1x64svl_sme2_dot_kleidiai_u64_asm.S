@@ -8,7 +8,7 @@
 //     | 64svl x k bits of codes | 16svl i32 x sums | 16svl f32 x scales | 16svl f32 x bias |
 // tile 1 x 64svl: needs 11 vector registers on sme2 (11 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (8494fe3475c1dd33)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (13653c7deead6855)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 16 x k bits of codes | 4 i32 x sums | 4 f32 x scales | 4 f32 x bias |
 // tile 1 x 8: needs 14 vector registers on neon_dotprod (4 accumulators + 9 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (8494fe3475c1dd33)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (13653c7deead6855)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

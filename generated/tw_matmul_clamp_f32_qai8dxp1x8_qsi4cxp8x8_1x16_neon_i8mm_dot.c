@@ -8,7 +8,7 @@
 //     | 32 x k bits of codes | 8 i32 x sums | 8 f32 x scales | 8 f32 x bias |
 // tile 1 x 16: needs 15 vector registers on neon_i8mm (4 accumulators + 11 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (8494fe3475c1dd33)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (13653c7deead6855)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

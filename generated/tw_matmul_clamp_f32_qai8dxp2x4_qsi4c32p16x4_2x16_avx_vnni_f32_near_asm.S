@@ -8,7 +8,7 @@
 //     | 64 x k bits of codes | 16 f32 x scales a block | 16 f32 x sums | 16 f32 x bias |
 // tile 2 x 16: needs 14 vector registers on avx_vnni (8 accumulators + 5 operands + 1 mask), 16 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (306f432c46e9ba65)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (2dd7a92b2d2dc613)
 // again  tilewright generate
 //
 // Registers in loop k:

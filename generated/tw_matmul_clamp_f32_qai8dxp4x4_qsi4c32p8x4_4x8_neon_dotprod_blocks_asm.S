@@ -9,7 +9,7 @@
 // or blocks of any other multiple of 64
 // tile 4 x 8: needs 20 vector registers on neon_dotprod (16 accumulators + 3 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (306f432c46e9ba65)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (2dd7a92b2d2dc613)
 // again  tilewright generate
 //
 // Registers in loop k:

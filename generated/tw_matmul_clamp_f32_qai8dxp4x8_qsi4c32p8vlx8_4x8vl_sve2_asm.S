@@ -8,7 +8,7 @@
 //     | 32vl x k bits of codes | 8vl f16 x scales a block | 8vl f32 x sums | 8vl f32 x bias |
 // tile 4 x 8vl: needs 21 vector registers on sve2 (16 accumulators + 4 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (306f432c46e9ba65)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (2dd7a92b2d2dc613)
 // again  tilewright generate
 //
 // Registers in loop k:

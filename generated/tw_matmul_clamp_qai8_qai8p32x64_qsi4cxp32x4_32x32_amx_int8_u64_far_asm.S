@@ -12,10 +12,10 @@
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax n_left  rcx m_left  rdx rhs_panel  rsi ahead_step  rdi args  r8 scratch  r9 padded
-//  r10 ahead  r11 -  rbx k_left  rbp lhs_panel  r12 rhs_panel  zmm0 mask  zmm1 codes ...
-//  zmm2 lo_0 ...  tmm0 tile_0_0  tmm1 tile_0_1  tmm2 tile_1_0  tmm3 tile_1_1  tmm4 a_0
-//  tmm5 b_0 ...  tmm6 a_1
+//  rax n_left  rcx m_left  rdx rhs_panel  rsi ahead_step  rdi args  r8 scratch  r9 lhs_panel
+//  r10 ahead  r11 padded  rbx -  rbp k_left  r12 lhs_panel  r13 rhs_panel  zmm0 mask  zmm1 taker
+//  zmm2 codes ...  zmm3 lo_0 ...  tmm0 tile_0_0  tmm1 tile_0_1  tmm2 tile_1_0  tmm3 tile_1_1
+//  tmm4 a_0  tmm5 b_0 ...  tmm6 a_1
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -148,7 +148,6 @@ L(n):
   test rcx, rcx
   jz L(m_done)
 L(m):
-  mov qword ptr [rsp + 40], r9                           // lhs_panel, kept in the frame
   mov qword ptr [rsp + 8], r11                           // m_left, kept in the frame
   mov qword ptr [rsp + 0], r8                            // dst_tile, kept in the frame
   mov r8, qword ptr [rdi + 8*3]                          // k
@@ -156,264 +155,245 @@ L(m):
   and r8, -64                                            // k_padded
   mov qword ptr [rsp + 32], r8                           // k_padded, kept in the frame
   lea r8, [rsp + 48]                                     // scratch
-  mov r9, qword ptr [rdi + 8*3]                          // k
-  lea r9, [r9 + 31]
-  and r9, -32                                            // padded
-  mov r11, 64
-  mov rbx, 252645135
-  vpbroadcastd zmm0, ebx                                 // mask
+  mov r11, qword ptr [rdi + 8*3]                         // k
+  lea r11, [r11 + 31]
+  and r11, -32                                           // padded
+  mov rbx, 64
+  mov rbp, 252645135
+  vpbroadcastd zmm0, ebp                                 // mask
+  vpxord zmm1, zmm1, zmm1                                // zero
+  mov rbp, 270549120
+  vpbroadcastd zmm2, ebp                                 // taker
+  vpunpckldq zmm1, zmm1, zmm2                            // taker
   tilezero tmm0                                          // tile_0_0
   tilezero tmm1                                          // tile_0_1
   tilezero tmm2                                          // tile_1_0
   tilezero tmm3                                          // tile_1_1
-  mov rbx, r9                                            // padded
-  shr rbx, 6                                             // k_steps
-  mov rbp, qword ptr [rsp + 40]                          // lhs_panel
-  mov r12, rdx                                           // rhs_panel
-  test rbx, rbx
+  mov rbp, r11                                           // padded
+  shr rbp, 6                                             // k_steps
+  mov r12, r9                                            // lhs_panel
+  mov r13, rdx                                           // rhs_panel
+  test rbp, rbp
   jz L(k_done)
   .balign 64
 L(k):
   prefetcht1 byte ptr [r10 + 0]                          // ahead
   prefetcht1 byte ptr [r10 + 64]                         // ahead
-  vmovdqu64 zmm1, zmmword ptr [r12 + 0]                  // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r8 + 0], zmm2                   // lo_0
-  vmovdqu64 zmmword ptr [r8 + 64], zmm1                  // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r12 + 64]                 // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r8 + 1024], zmm2                // lo_1
-  vmovdqu64 zmmword ptr [r8 + 1088], zmm1                // hi_1
+  vmovdqu64 zmm2, zmmword ptr [r13 + 0]                  // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_0
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
+  vmovdqu64 zmmword ptr [r8 + 0], zmm3                   // lo_0
+  vmovdqu64 zmmword ptr [r8 + 64], zmm2                  // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [r13 + 64]                 // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_1
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
+  vmovdqu64 zmmword ptr [r8 + 1024], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r8 + 1088], zmm2                // code_1_1
   prefetcht1 byte ptr [r10 + 128]                        // ahead
   prefetcht1 byte ptr [r10 + 192]                        // ahead
-  vmovdqu64 zmm1, zmmword ptr [r12 + 128]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r8 + 128], zmm2                 // lo_0
-  vmovdqu64 zmmword ptr [r8 + 192], zmm1                 // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r12 + 192]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r8 + 1152], zmm2                // lo_1
-  vmovdqu64 zmmword ptr [r8 + 1216], zmm1                // hi_1
+  vmovdqu64 zmm2, zmmword ptr [r13 + 128]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_0
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
+  vmovdqu64 zmmword ptr [r8 + 128], zmm3                 // lo_0
+  vmovdqu64 zmmword ptr [r8 + 192], zmm2                 // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [r13 + 192]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_1
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
+  vmovdqu64 zmmword ptr [r8 + 1152], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r8 + 1216], zmm2                // code_1_1
   prefetcht1 byte ptr [r10 + 256]                        // ahead
   prefetcht1 byte ptr [r10 + 320]                        // ahead
-  vmovdqu64 zmm1, zmmword ptr [r12 + 256]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r8 + 256], zmm2                 // lo_0
-  vmovdqu64 zmmword ptr [r8 + 320], zmm1                 // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r12 + 320]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r8 + 1280], zmm2                // lo_1
-  vmovdqu64 zmmword ptr [r8 + 1344], zmm1                // hi_1
+  vmovdqu64 zmm2, zmmword ptr [r13 + 256]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_0
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
+  vmovdqu64 zmmword ptr [r8 + 256], zmm3                 // lo_0
+  vmovdqu64 zmmword ptr [r8 + 320], zmm2                 // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [r13 + 320]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_1
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
+  vmovdqu64 zmmword ptr [r8 + 1280], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r8 + 1344], zmm2                // code_1_1
   prefetcht1 byte ptr [r10 + 384]                        // ahead
   prefetcht1 byte ptr [r10 + 448]                        // ahead
-  vmovdqu64 zmm1, zmmword ptr [r12 + 384]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r8 + 384], zmm2                 // lo_0
-  vmovdqu64 zmmword ptr [r8 + 448], zmm1                 // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r12 + 448]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r8 + 1408], zmm2                // lo_1
-  vmovdqu64 zmmword ptr [r8 + 1472], zmm1                // hi_1
+  vmovdqu64 zmm2, zmmword ptr [r13 + 384]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_0
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
+  vmovdqu64 zmmword ptr [r8 + 384], zmm3                 // lo_0
+  vmovdqu64 zmmword ptr [r8 + 448], zmm2                 // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [r13 + 448]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_1
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
+  vmovdqu64 zmmword ptr [r8 + 1408], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r8 + 1472], zmm2                // code_1_1
   prefetcht1 byte ptr [r10 + 512]                        // ahead
   prefetcht1 byte ptr [r10 + 576]                        // ahead
-  vmovdqu64 zmm1, zmmword ptr [r12 + 512]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r8 + 512], zmm2                 // lo_0
-  vmovdqu64 zmmword ptr [r8 + 576], zmm1                 // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r12 + 576]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r8 + 1536], zmm2                // lo_1
-  vmovdqu64 zmmword ptr [r8 + 1600], zmm1                // hi_1
+  vmovdqu64 zmm2, zmmword ptr [r13 + 512]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_0
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
+  vmovdqu64 zmmword ptr [r8 + 512], zmm3                 // lo_0
+  vmovdqu64 zmmword ptr [r8 + 576], zmm2                 // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [r13 + 576]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_1
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
+  vmovdqu64 zmmword ptr [r8 + 1536], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r8 + 1600], zmm2                // code_1_1
   prefetcht1 byte ptr [r10 + 640]                        // ahead
   prefetcht1 byte ptr [r10 + 704]                        // ahead
-  vmovdqu64 zmm1, zmmword ptr [r12 + 640]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r8 + 640], zmm2                 // lo_0
-  vmovdqu64 zmmword ptr [r8 + 704], zmm1                 // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r12 + 704]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r8 + 1664], zmm2                // lo_1
-  vmovdqu64 zmmword ptr [r8 + 1728], zmm1                // hi_1
+  vmovdqu64 zmm2, zmmword ptr [r13 + 640]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_0
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
+  vmovdqu64 zmmword ptr [r8 + 640], zmm3                 // lo_0
+  vmovdqu64 zmmword ptr [r8 + 704], zmm2                 // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [r13 + 704]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_1
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
+  vmovdqu64 zmmword ptr [r8 + 1664], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r8 + 1728], zmm2                // code_1_1
   prefetcht1 byte ptr [r10 + 768]                        // ahead
   prefetcht1 byte ptr [r10 + 832]                        // ahead
-  vmovdqu64 zmm1, zmmword ptr [r12 + 768]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r8 + 768], zmm2                 // lo_0
-  vmovdqu64 zmmword ptr [r8 + 832], zmm1                 // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r12 + 832]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r8 + 1792], zmm2                // lo_1
-  vmovdqu64 zmmword ptr [r8 + 1856], zmm1                // hi_1
+  vmovdqu64 zmm2, zmmword ptr [r13 + 768]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_0
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
+  vmovdqu64 zmmword ptr [r8 + 768], zmm3                 // lo_0
+  vmovdqu64 zmmword ptr [r8 + 832], zmm2                 // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [r13 + 832]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_1
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
+  vmovdqu64 zmmword ptr [r8 + 1792], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r8 + 1856], zmm2                // code_1_1
   prefetcht1 byte ptr [r10 + 896]                        // ahead
   prefetcht1 byte ptr [r10 + 960]                        // ahead
-  vmovdqu64 zmm1, zmmword ptr [r12 + 896]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r8 + 896], zmm2                 // lo_0
-  vmovdqu64 zmmword ptr [r8 + 960], zmm1                 // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r12 + 960]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r8 + 1920], zmm2                // lo_1
-  vmovdqu64 zmmword ptr [r8 + 1984], zmm1                // hi_1
-  tileloadd tmm4, [rbp + r11 + 0]                        // a_0
-  tileloadd tmm5, [r8 + r11 + 0]                         // b_0
+  vmovdqu64 zmm2, zmmword ptr [r13 + 896]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_0
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
+  vmovdqu64 zmmword ptr [r8 + 896], zmm3                 // lo_0
+  vmovdqu64 zmmword ptr [r8 + 960], zmm2                 // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [r13 + 960]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_1
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
+  vmovdqu64 zmmword ptr [r8 + 1920], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r8 + 1984], zmm2                // code_1_1
+  tileloadd tmm4, [r12 + rbx + 0]                        // a_0
+  tileloadd tmm5, [r8 + rbx + 0]                         // b_0
   tdpbsud tmm0, tmm4, tmm5                               // tile_0_0
-  tileloadd tmm6, [rbp + r11 + 1024]                     // a_1
+  tileloadd tmm6, [r12 + rbx + 1024]                     // a_1
   tdpbsud tmm2, tmm6, tmm5                               // tile_1_0
-  tileloadd tmm5, [r8 + r11 + 1024]                      // b_1
+  tileloadd tmm5, [r8 + rbx + 1024]                      // b_1
   tdpbsud tmm1, tmm4, tmm5                               // tile_0_1
   tdpbsud tmm3, tmm6, tmm5                               // tile_1_1
-  lea rbp, [rbp + 2048]
-  lea r12, [r12 + 1024]
+  lea r12, [r12 + 2048]
+  lea r13, [r13 + 1024]
   lea r10, [r10 + rsi]                                   // ahead
-  sub rbx, 1                                             // next k
+  sub rbp, 1                                             // next k
   ja L(k)
 L(k_done):
-  and r9, 63
-  shr r9, 5
-  mov rbx, 1
-  mov r13, r9
-  cmp r13, rbx
-  cmova r13, rbx
-  test r13, r13
+  mov qword ptr [rsp + 40], r10                          // ahead, kept in the frame
+  and r11, 63
+  shr r11, 5
+  mov r10, 1
+  mov rbp, r11
+  cmp rbp, r10
+  cmova rbp, r10
+  test rbp, rbp
   jz L(k_part_done)
 L(k_part):
-  vpxord zmm1, zmm1, zmm1                                // zero
-  vmovdqu64 zmmword ptr [r8 + 0], zmm1                   // zero
-  vmovdqu64 zmmword ptr [r8 + 64], zmm1                  // zero
-  vmovdqu64 zmmword ptr [r8 + 128], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r8 + 192], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r8 + 256], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r8 + 320], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r8 + 384], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r8 + 448], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r8 + 512], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r8 + 576], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r8 + 640], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r8 + 704], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r8 + 768], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r8 + 832], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r8 + 896], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r8 + 960], zmm1                 // zero
-  vpxord zmm1, zmm1, zmm1                                // zero
-  vmovdqu64 zmmword ptr [r8 + 1024], zmm1                // zero
-  vmovdqu64 zmmword ptr [r8 + 1088], zmm1                // zero
-  vmovdqu64 zmmword ptr [r8 + 1152], zmm1                // zero
-  vmovdqu64 zmmword ptr [r8 + 1216], zmm1                // zero
-  vmovdqu64 zmmword ptr [r8 + 1280], zmm1                // zero
-  vmovdqu64 zmmword ptr [r8 + 1344], zmm1                // zero
-  vmovdqu64 zmmword ptr [r8 + 1408], zmm1                // zero
-  vmovdqu64 zmmword ptr [r8 + 1472], zmm1                // zero
-  vmovdqu64 zmmword ptr [r8 + 1536], zmm1                // zero
-  vmovdqu64 zmmword ptr [r8 + 1600], zmm1                // zero
-  vmovdqu64 zmmword ptr [r8 + 1664], zmm1                // zero
-  vmovdqu64 zmmword ptr [r8 + 1728], zmm1                // zero
-  vmovdqu64 zmmword ptr [r8 + 1792], zmm1                // zero
-  vmovdqu64 zmmword ptr [r8 + 1856], zmm1                // zero
-  vmovdqu64 zmmword ptr [r8 + 1920], zmm1                // zero
-  vmovdqu64 zmmword ptr [r8 + 1984], zmm1                // zero
-  mov rbx, r9
-  mov r14, r12                                           // rhs_panel
+  vpxord zmm2, zmm2, zmm2                                // zero
+  vmovdqu64 zmmword ptr [r8 + 0], zmm2                   // zero
+  vmovdqu64 zmmword ptr [r8 + 64], zmm2                  // zero
+  vmovdqu64 zmmword ptr [r8 + 128], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r8 + 192], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r8 + 256], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r8 + 320], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r8 + 384], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r8 + 448], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r8 + 512], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r8 + 576], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r8 + 640], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r8 + 704], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r8 + 768], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r8 + 832], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r8 + 896], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r8 + 960], zmm2                 // zero
+  vpxord zmm2, zmm2, zmm2                                // zero
+  vmovdqu64 zmmword ptr [r8 + 1024], zmm2                // zero
+  vmovdqu64 zmmword ptr [r8 + 1088], zmm2                // zero
+  vmovdqu64 zmmword ptr [r8 + 1152], zmm2                // zero
+  vmovdqu64 zmmword ptr [r8 + 1216], zmm2                // zero
+  vmovdqu64 zmmword ptr [r8 + 1280], zmm2                // zero
+  vmovdqu64 zmmword ptr [r8 + 1344], zmm2                // zero
+  vmovdqu64 zmmword ptr [r8 + 1408], zmm2                // zero
+  vmovdqu64 zmmword ptr [r8 + 1472], zmm2                // zero
+  vmovdqu64 zmmword ptr [r8 + 1536], zmm2                // zero
+  vmovdqu64 zmmword ptr [r8 + 1600], zmm2                // zero
+  vmovdqu64 zmmword ptr [r8 + 1664], zmm2                // zero
+  vmovdqu64 zmmword ptr [r8 + 1728], zmm2                // zero
+  vmovdqu64 zmmword ptr [r8 + 1792], zmm2                // zero
+  vmovdqu64 zmmword ptr [r8 + 1856], zmm2                // zero
+  vmovdqu64 zmmword ptr [r8 + 1920], zmm2                // zero
+  vmovdqu64 zmmword ptr [r8 + 1984], zmm2                // zero
+  mov r10, r11
+  mov r14, r13                                           // rhs_panel
   mov r15, r8                                            // scratch
-  test rbx, rbx
+  test r10, r10
   jz L(k_rest_done)
 L(k_rest):
-  vmovdqu64 zmm1, zmmword ptr [r14 + 0]                  // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r15 + 0], zmm2                  // lo_0
-  vmovdqu64 zmmword ptr [r15 + 64], zmm1                 // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r14 + 128]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r15 + 128], zmm2                // lo_0
-  vmovdqu64 zmmword ptr [r15 + 192], zmm1                // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r14 + 256]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r15 + 256], zmm2                // lo_0
-  vmovdqu64 zmmword ptr [r15 + 320], zmm1                // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r14 + 384]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r15 + 384], zmm2                // lo_0
-  vmovdqu64 zmmword ptr [r15 + 448], zmm1                // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r14 + 64]                 // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r15 + 1024], zmm2               // lo_1
-  vmovdqu64 zmmword ptr [r15 + 1088], zmm1               // hi_1
-  vmovdqu64 zmm1, zmmword ptr [r14 + 192]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r15 + 1152], zmm2               // lo_1
-  vmovdqu64 zmmword ptr [r15 + 1216], zmm1               // hi_1
-  vmovdqu64 zmm1, zmmword ptr [r14 + 320]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r15 + 1280], zmm2               // lo_1
-  vmovdqu64 zmmword ptr [r15 + 1344], zmm1               // hi_1
-  vmovdqu64 zmm1, zmmword ptr [r14 + 448]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r15 + 1408], zmm2               // lo_1
-  vmovdqu64 zmmword ptr [r15 + 1472], zmm1               // hi_1
+  vmovdqu64 zmm2, zmmword ptr [r14 + 0]                  // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_0
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
+  vmovdqu64 zmmword ptr [r15 + 0], zmm3                  // lo_0
+  vmovdqu64 zmmword ptr [r15 + 64], zmm2                 // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [r14 + 128]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_0
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
+  vmovdqu64 zmmword ptr [r15 + 128], zmm3                // lo_0
+  vmovdqu64 zmmword ptr [r15 + 192], zmm2                // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [r14 + 256]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_0
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
+  vmovdqu64 zmmword ptr [r15 + 256], zmm3                // lo_0
+  vmovdqu64 zmmword ptr [r15 + 320], zmm2                // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [r14 + 384]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_0
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
+  vmovdqu64 zmmword ptr [r15 + 384], zmm3                // lo_0
+  vmovdqu64 zmmword ptr [r15 + 448], zmm2                // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [r14 + 64]                 // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_1
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
+  vmovdqu64 zmmword ptr [r15 + 1024], zmm3               // lo_1
+  vmovdqu64 zmmword ptr [r15 + 1088], zmm2               // code_1_1
+  vmovdqu64 zmm2, zmmword ptr [r14 + 192]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_1
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
+  vmovdqu64 zmmword ptr [r15 + 1152], zmm3               // lo_1
+  vmovdqu64 zmmword ptr [r15 + 1216], zmm2               // code_1_1
+  vmovdqu64 zmm2, zmmword ptr [r14 + 320]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_1
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
+  vmovdqu64 zmmword ptr [r15 + 1280], zmm3               // lo_1
+  vmovdqu64 zmmword ptr [r15 + 1344], zmm2               // code_1_1
+  vmovdqu64 zmm2, zmmword ptr [r14 + 448]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_1
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
+  vmovdqu64 zmmword ptr [r15 + 1408], zmm3               // lo_1
+  vmovdqu64 zmmword ptr [r15 + 1472], zmm2               // code_1_1
   lea r14, [r14 + 512]                                   // rhs
   lea r15, [r15 + 512]                                   // copy
-  sub rbx, 1                                             // next k_rest
+  sub r10, 1                                             // next k_rest
   ja L(k_rest)
 L(k_rest_done):
-  tileloadd tmm4, [rbp + r11 + 0]                        // a_0
-  tileloadd tmm5, [r8 + r11 + 0]                         // b_0
+  tileloadd tmm4, [r12 + rbx + 0]                        // a_0
+  tileloadd tmm5, [r8 + rbx + 0]                         // b_0
   tdpbsud tmm0, tmm4, tmm5                               // tile_0_0
-  tileloadd tmm6, [rbp + r11 + 1024]                     // a_1
+  tileloadd tmm6, [r12 + rbx + 1024]                     // a_1
   tdpbsud tmm2, tmm6, tmm5                               // tile_1_0
-  tileloadd tmm5, [r8 + r11 + 1024]                      // b_1
+  tileloadd tmm5, [r8 + rbx + 1024]                      // b_1
   tdpbsud tmm1, tmm4, tmm5                               // tile_0_1
   tdpbsud tmm3, tmm6, tmm5                               // tile_1_1
-  sub r13, 1                                             // next k_part
+  sub rbp, 1                                             // next k_part
   ja L(k_part)
 L(k_part_done):
-  mov r9, 128
+  mov r10, 128
   mov r11, qword ptr [rdi + 8*3]                         // k
   lea r11, [r11 + 31]
   and r11, -32                                           // padded
@@ -433,8 +413,7 @@ L(k_part_done):
   mov r11, 32
   mov rbx, qword ptr [rsp + 32]                          // k_padded
   imul rbx, r11
-  mov r11, qword ptr [rsp + 40]                          // lhs_panel
-  lea r11, [r11 + rbx]                                   // field
+  lea r11, [r9 + rbx]                                    // field
   mov rbx, 16
   mov rbp, qword ptr [rsp + 24]                          // n_left
   cmp rbp, rbx
@@ -481,7 +460,7 @@ L(row):
   vpbroadcastd zmm7, dword ptr [r11 + 0]                 // sum_of_codes
   vpslld zmm7, zmm7, 3                                   // sum_of_codes
   mov r13, rbx                                           // row
-  imul r13, r9
+  imul r13, r10
   lea r13, [r8 + r13]                                    // row_sums
   vmovdqu64 zmm8, zmmword ptr [r13 + 0]                  // sum_0
   vpsubd zmm8, zmm8, zmm7                                // sum
@@ -530,7 +509,7 @@ L(row_2):
   vpbroadcastd zmm7, dword ptr [r11 + 0]                 // sum_of_codes
   vpslld zmm7, zmm7, 3                                   // sum_of_codes
   mov r13, rbx                                           // row
-  imul r13, r9
+  imul r13, r10
   lea r13, [r8 + r13]                                    // row_sums
   vmovdqu64 zmm8, zmmword ptr [r13 + 0]                  // sum_0
   vpsubd zmm8, zmm8, zmm7                                // sum
@@ -562,18 +541,18 @@ L(row_2):
   ja L(row_2)
 L(row_2_done):
   mov r8, qword ptr [rdi + 8*13]                         // dst_stride
-  mov r9, 32
-  imul r8, r9
-  mov r9, 32
+  mov r10, 32
+  imul r8, r10
+  mov r10, 32
   mov r11, qword ptr [rsp + 8]                           // m_left
-  cmp r11, r9
-  cmovb r11, r9
-  sub r11, r9
-  mov r9, qword ptr [rsp + 0]                            // dst_tile
-  lea r8, [r9 + r8]
-  mov r9, qword ptr [rdi + 8*6]                          // lhs_stride
-  mov rbx, qword ptr [rsp + 40]                          // lhs_panel
-  lea r9, [rbx + r9]
+  cmp r11, r10
+  cmovb r11, r10
+  sub r11, r10
+  mov r10, qword ptr [rsp + 0]                           // dst_tile
+  lea r8, [r10 + r8]
+  mov r10, qword ptr [rdi + 8*6]                         // lhs_stride
+  lea r9, [r9 + r10]
+  mov r10, qword ptr [rsp + 40]                          // ahead
   sub rcx, 32                                            // next m
   ja L(m)
 L(m_done):

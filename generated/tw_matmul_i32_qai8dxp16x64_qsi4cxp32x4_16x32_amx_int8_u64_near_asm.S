@@ -14,7 +14,8 @@
 // Registers in loop k:
 //  rax n_left  rcx m_left  rdx rhs_panel  rsi k_padded  rdi args  r8 lhs_panel  r9 scratch
 //  r10 padded  r11 -  rbx k_left  rbp rhs_prefetch  r12 lhs_panel  r13 rhs_panel  r14 ahead
-//  zmm0 mask  zmm1 codes ...  zmm2 lo_0 ...  tmm0 tile_0_0  tmm1 tile_0_1  tmm2 a_0  tmm3 b_0 ...
+//  zmm0 mask  zmm1 taker  zmm2 codes ...  zmm3 lo_0 ...  tmm0 tile_0_0  tmm1 tile_0_1  tmm2 a_0
+//  tmm3 b_0 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -121,6 +122,10 @@ L(m):
   mov r11, 64
   mov rbx, 252645135
   vpbroadcastd zmm0, ebx                                 // mask
+  vpxord zmm1, zmm1, zmm1                                // zero
+  mov rbx, 270549120
+  vpbroadcastd zmm2, ebx                                 // taker
+  vpunpckldq zmm1, zmm1, zmm2                            // taker
   tilezero tmm0                                          // tile_0_0
   tilezero tmm1                                          // tile_0_1
   mov rbx, r10                                           // padded
@@ -135,116 +140,100 @@ L(k):
   lea r14, [r13 + rbp]                                   // ahead
   prefetcht0 byte ptr [r14 + 0]                          // ahead
   prefetcht0 byte ptr [r14 + 64]                         // ahead
-  vmovdqu64 zmm1, zmmword ptr [r13 + 0]                  // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r9 + 0], zmm2                   // lo_0
-  vmovdqu64 zmmword ptr [r9 + 64], zmm1                  // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r13 + 64]                 // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r9 + 1024], zmm2                // lo_1
-  vmovdqu64 zmmword ptr [r9 + 1088], zmm1                // hi_1
+  vmovdqu64 zmm2, zmmword ptr [r13 + 0]                  // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_0
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
+  vmovdqu64 zmmword ptr [r9 + 0], zmm3                   // lo_0
+  vmovdqu64 zmmword ptr [r9 + 64], zmm2                  // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [r13 + 64]                 // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_1
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
+  vmovdqu64 zmmword ptr [r9 + 1024], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r9 + 1088], zmm2                // code_1_1
   prefetcht0 byte ptr [r14 + 128]                        // ahead
   prefetcht0 byte ptr [r14 + 192]                        // ahead
-  vmovdqu64 zmm1, zmmword ptr [r13 + 128]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r9 + 128], zmm2                 // lo_0
-  vmovdqu64 zmmword ptr [r9 + 192], zmm1                 // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r13 + 192]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r9 + 1152], zmm2                // lo_1
-  vmovdqu64 zmmword ptr [r9 + 1216], zmm1                // hi_1
+  vmovdqu64 zmm2, zmmword ptr [r13 + 128]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_0
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
+  vmovdqu64 zmmword ptr [r9 + 128], zmm3                 // lo_0
+  vmovdqu64 zmmword ptr [r9 + 192], zmm2                 // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [r13 + 192]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_1
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
+  vmovdqu64 zmmword ptr [r9 + 1152], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r9 + 1216], zmm2                // code_1_1
   prefetcht0 byte ptr [r14 + 256]                        // ahead
   prefetcht0 byte ptr [r14 + 320]                        // ahead
-  vmovdqu64 zmm1, zmmword ptr [r13 + 256]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r9 + 256], zmm2                 // lo_0
-  vmovdqu64 zmmword ptr [r9 + 320], zmm1                 // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r13 + 320]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r9 + 1280], zmm2                // lo_1
-  vmovdqu64 zmmword ptr [r9 + 1344], zmm1                // hi_1
+  vmovdqu64 zmm2, zmmword ptr [r13 + 256]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_0
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
+  vmovdqu64 zmmword ptr [r9 + 256], zmm3                 // lo_0
+  vmovdqu64 zmmword ptr [r9 + 320], zmm2                 // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [r13 + 320]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_1
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
+  vmovdqu64 zmmword ptr [r9 + 1280], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r9 + 1344], zmm2                // code_1_1
   prefetcht0 byte ptr [r14 + 384]                        // ahead
   prefetcht0 byte ptr [r14 + 448]                        // ahead
-  vmovdqu64 zmm1, zmmword ptr [r13 + 384]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r9 + 384], zmm2                 // lo_0
-  vmovdqu64 zmmword ptr [r9 + 448], zmm1                 // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r13 + 448]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r9 + 1408], zmm2                // lo_1
-  vmovdqu64 zmmword ptr [r9 + 1472], zmm1                // hi_1
+  vmovdqu64 zmm2, zmmword ptr [r13 + 384]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_0
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
+  vmovdqu64 zmmword ptr [r9 + 384], zmm3                 // lo_0
+  vmovdqu64 zmmword ptr [r9 + 448], zmm2                 // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [r13 + 448]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_1
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
+  vmovdqu64 zmmword ptr [r9 + 1408], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r9 + 1472], zmm2                // code_1_1
   prefetcht0 byte ptr [r14 + 512]                        // ahead
   prefetcht0 byte ptr [r14 + 576]                        // ahead
-  vmovdqu64 zmm1, zmmword ptr [r13 + 512]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r9 + 512], zmm2                 // lo_0
-  vmovdqu64 zmmword ptr [r9 + 576], zmm1                 // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r13 + 576]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r9 + 1536], zmm2                // lo_1
-  vmovdqu64 zmmword ptr [r9 + 1600], zmm1                // hi_1
+  vmovdqu64 zmm2, zmmword ptr [r13 + 512]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_0
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
+  vmovdqu64 zmmword ptr [r9 + 512], zmm3                 // lo_0
+  vmovdqu64 zmmword ptr [r9 + 576], zmm2                 // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [r13 + 576]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_1
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
+  vmovdqu64 zmmword ptr [r9 + 1536], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r9 + 1600], zmm2                // code_1_1
   prefetcht0 byte ptr [r14 + 640]                        // ahead
   prefetcht0 byte ptr [r14 + 704]                        // ahead
-  vmovdqu64 zmm1, zmmword ptr [r13 + 640]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r9 + 640], zmm2                 // lo_0
-  vmovdqu64 zmmword ptr [r9 + 704], zmm1                 // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r13 + 704]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r9 + 1664], zmm2                // lo_1
-  vmovdqu64 zmmword ptr [r9 + 1728], zmm1                // hi_1
+  vmovdqu64 zmm2, zmmword ptr [r13 + 640]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_0
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
+  vmovdqu64 zmmword ptr [r9 + 640], zmm3                 // lo_0
+  vmovdqu64 zmmword ptr [r9 + 704], zmm2                 // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [r13 + 704]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_1
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
+  vmovdqu64 zmmword ptr [r9 + 1664], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r9 + 1728], zmm2                // code_1_1
   prefetcht0 byte ptr [r14 + 768]                        // ahead
   prefetcht0 byte ptr [r14 + 832]                        // ahead
-  vmovdqu64 zmm1, zmmword ptr [r13 + 768]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r9 + 768], zmm2                 // lo_0
-  vmovdqu64 zmmword ptr [r9 + 832], zmm1                 // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r13 + 832]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r9 + 1792], zmm2                // lo_1
-  vmovdqu64 zmmword ptr [r9 + 1856], zmm1                // hi_1
+  vmovdqu64 zmm2, zmmword ptr [r13 + 768]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_0
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
+  vmovdqu64 zmmword ptr [r9 + 768], zmm3                 // lo_0
+  vmovdqu64 zmmword ptr [r9 + 832], zmm2                 // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [r13 + 832]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_1
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
+  vmovdqu64 zmmword ptr [r9 + 1792], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r9 + 1856], zmm2                // code_1_1
   prefetcht0 byte ptr [r14 + 896]                        // ahead
   prefetcht0 byte ptr [r14 + 960]                        // ahead
-  vmovdqu64 zmm1, zmmword ptr [r13 + 896]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r9 + 896], zmm2                 // lo_0
-  vmovdqu64 zmmword ptr [r9 + 960], zmm1                 // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r13 + 960]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r9 + 1920], zmm2                // lo_1
-  vmovdqu64 zmmword ptr [r9 + 1984], zmm1                // hi_1
+  vmovdqu64 zmm2, zmmword ptr [r13 + 896]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_0
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
+  vmovdqu64 zmmword ptr [r9 + 896], zmm3                 // lo_0
+  vmovdqu64 zmmword ptr [r9 + 960], zmm2                 // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [r13 + 960]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_1
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
+  vmovdqu64 zmmword ptr [r9 + 1920], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r9 + 1984], zmm2                // code_1_1
   tileloadd tmm2, [r12 + r11 + 0]                        // a_0
   tileloadd tmm3, [r9 + r11 + 0]                         // b_0
   tdpbsud tmm0, tmm2, tmm3                               // tile_0_0
@@ -264,94 +253,86 @@ L(k_done):
   test rbp, rbp
   jz L(k_part_done)
 L(k_part):
-  vpxord zmm1, zmm1, zmm1                                // zero
-  vmovdqu64 zmmword ptr [r9 + 0], zmm1                   // zero
-  vmovdqu64 zmmword ptr [r9 + 64], zmm1                  // zero
-  vmovdqu64 zmmword ptr [r9 + 128], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r9 + 192], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r9 + 256], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r9 + 320], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r9 + 384], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r9 + 448], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r9 + 512], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r9 + 576], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r9 + 640], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r9 + 704], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r9 + 768], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r9 + 832], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r9 + 896], zmm1                 // zero
-  vmovdqu64 zmmword ptr [r9 + 960], zmm1                 // zero
-  vpxord zmm1, zmm1, zmm1                                // zero
-  vmovdqu64 zmmword ptr [r9 + 1024], zmm1                // zero
-  vmovdqu64 zmmword ptr [r9 + 1088], zmm1                // zero
-  vmovdqu64 zmmword ptr [r9 + 1152], zmm1                // zero
-  vmovdqu64 zmmword ptr [r9 + 1216], zmm1                // zero
-  vmovdqu64 zmmword ptr [r9 + 1280], zmm1                // zero
-  vmovdqu64 zmmword ptr [r9 + 1344], zmm1                // zero
-  vmovdqu64 zmmword ptr [r9 + 1408], zmm1                // zero
-  vmovdqu64 zmmword ptr [r9 + 1472], zmm1                // zero
-  vmovdqu64 zmmword ptr [r9 + 1536], zmm1                // zero
-  vmovdqu64 zmmword ptr [r9 + 1600], zmm1                // zero
-  vmovdqu64 zmmword ptr [r9 + 1664], zmm1                // zero
-  vmovdqu64 zmmword ptr [r9 + 1728], zmm1                // zero
-  vmovdqu64 zmmword ptr [r9 + 1792], zmm1                // zero
-  vmovdqu64 zmmword ptr [r9 + 1856], zmm1                // zero
-  vmovdqu64 zmmword ptr [r9 + 1920], zmm1                // zero
-  vmovdqu64 zmmword ptr [r9 + 1984], zmm1                // zero
+  vpxord zmm2, zmm2, zmm2                                // zero
+  vmovdqu64 zmmword ptr [r9 + 0], zmm2                   // zero
+  vmovdqu64 zmmword ptr [r9 + 64], zmm2                  // zero
+  vmovdqu64 zmmword ptr [r9 + 128], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r9 + 192], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r9 + 256], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r9 + 320], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r9 + 384], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r9 + 448], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r9 + 512], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r9 + 576], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r9 + 640], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r9 + 704], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r9 + 768], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r9 + 832], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r9 + 896], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r9 + 960], zmm2                 // zero
+  vpxord zmm2, zmm2, zmm2                                // zero
+  vmovdqu64 zmmword ptr [r9 + 1024], zmm2                // zero
+  vmovdqu64 zmmword ptr [r9 + 1088], zmm2                // zero
+  vmovdqu64 zmmword ptr [r9 + 1152], zmm2                // zero
+  vmovdqu64 zmmword ptr [r9 + 1216], zmm2                // zero
+  vmovdqu64 zmmword ptr [r9 + 1280], zmm2                // zero
+  vmovdqu64 zmmword ptr [r9 + 1344], zmm2                // zero
+  vmovdqu64 zmmword ptr [r9 + 1408], zmm2                // zero
+  vmovdqu64 zmmword ptr [r9 + 1472], zmm2                // zero
+  vmovdqu64 zmmword ptr [r9 + 1536], zmm2                // zero
+  vmovdqu64 zmmword ptr [r9 + 1600], zmm2                // zero
+  vmovdqu64 zmmword ptr [r9 + 1664], zmm2                // zero
+  vmovdqu64 zmmword ptr [r9 + 1728], zmm2                // zero
+  vmovdqu64 zmmword ptr [r9 + 1792], zmm2                // zero
+  vmovdqu64 zmmword ptr [r9 + 1856], zmm2                // zero
+  vmovdqu64 zmmword ptr [r9 + 1920], zmm2                // zero
+  vmovdqu64 zmmword ptr [r9 + 1984], zmm2                // zero
   mov rbx, r10
   mov r14, r13                                           // rhs_panel
   mov r15, r9                                            // scratch
   test rbx, rbx
   jz L(k_rest_done)
 L(k_rest):
-  vmovdqu64 zmm1, zmmword ptr [r14 + 0]                  // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r15 + 0], zmm2                  // lo_0
-  vmovdqu64 zmmword ptr [r15 + 64], zmm1                 // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r14 + 128]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r15 + 128], zmm2                // lo_0
-  vmovdqu64 zmmword ptr [r15 + 192], zmm1                // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r14 + 256]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r15 + 256], zmm2                // lo_0
-  vmovdqu64 zmmword ptr [r15 + 320], zmm1                // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r14 + 384]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r15 + 384], zmm2                // lo_0
-  vmovdqu64 zmmword ptr [r15 + 448], zmm1                // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r14 + 64]                 // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r15 + 1024], zmm2               // lo_1
-  vmovdqu64 zmmword ptr [r15 + 1088], zmm1               // hi_1
-  vmovdqu64 zmm1, zmmword ptr [r14 + 192]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r15 + 1152], zmm2               // lo_1
-  vmovdqu64 zmmword ptr [r15 + 1216], zmm1               // hi_1
-  vmovdqu64 zmm1, zmmword ptr [r14 + 320]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r15 + 1280], zmm2               // lo_1
-  vmovdqu64 zmmword ptr [r15 + 1344], zmm1               // hi_1
-  vmovdqu64 zmm1, zmmword ptr [r14 + 448]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r15 + 1408], zmm2               // lo_1
-  vmovdqu64 zmmword ptr [r15 + 1472], zmm1               // hi_1
+  vmovdqu64 zmm2, zmmword ptr [r14 + 0]                  // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_0
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
+  vmovdqu64 zmmword ptr [r15 + 0], zmm3                  // lo_0
+  vmovdqu64 zmmword ptr [r15 + 64], zmm2                 // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [r14 + 128]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_0
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
+  vmovdqu64 zmmword ptr [r15 + 128], zmm3                // lo_0
+  vmovdqu64 zmmword ptr [r15 + 192], zmm2                // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [r14 + 256]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_0
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
+  vmovdqu64 zmmword ptr [r15 + 256], zmm3                // lo_0
+  vmovdqu64 zmmword ptr [r15 + 320], zmm2                // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [r14 + 384]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_0
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
+  vmovdqu64 zmmword ptr [r15 + 384], zmm3                // lo_0
+  vmovdqu64 zmmword ptr [r15 + 448], zmm2                // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [r14 + 64]                 // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_1
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
+  vmovdqu64 zmmword ptr [r15 + 1024], zmm3               // lo_1
+  vmovdqu64 zmmword ptr [r15 + 1088], zmm2               // code_1_1
+  vmovdqu64 zmm2, zmmword ptr [r14 + 192]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_1
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
+  vmovdqu64 zmmword ptr [r15 + 1152], zmm3               // lo_1
+  vmovdqu64 zmmword ptr [r15 + 1216], zmm2               // code_1_1
+  vmovdqu64 zmm2, zmmword ptr [r14 + 320]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_1
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
+  vmovdqu64 zmmword ptr [r15 + 1280], zmm3               // lo_1
+  vmovdqu64 zmmword ptr [r15 + 1344], zmm2               // code_1_1
+  vmovdqu64 zmm2, zmmword ptr [r14 + 448]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_1
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
+  vmovdqu64 zmmword ptr [r15 + 1408], zmm3               // lo_1
+  vmovdqu64 zmmword ptr [r15 + 1472], zmm2               // code_1_1
   lea r14, [r14 + 512]                                   // rhs
   lea r15, [r15 + 512]                                   // copy
   sub rbx, 1                                             // next k_rest

@@ -6,15 +6,16 @@
 //     | 256 x k bits of codes | 32 i32 x sums | 32 i32 x zeros | 32 f32 x scales |
 // rhs i4 n32 kr4 pair=depth uu k%32 [data|sums:i32*1|scales:f32|bias:f32] (2c82e77fa734cc7b)
 //     | 128 x k bits of codes | 32 i32 x sums | 32 f32 x scales | 32 f32 x bias |
-// tile 32 x 32: needs 3 vector registers on amx_int8 (2 operands + 1 mask), 32 exist
+// tile 32 x 32: needs 4 vector registers on amx_int8 (2 operands + 2 masks), 32 exist
 //
 // from   specs/matmul_part_f32_qai8dxp_qsi8cxp.yaml (dfac0eb760018fc8)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  rax n_left  rcx m_left  rdx scratch  rsi ahead_step  rdi n_left  r8 padded  r9 ahead  r10 m_left
-//  r11 -  rbx k_left  rbp lhs_panel  r12 rhs_panel  zmm0 mask  zmm1 codes ...  zmm2 lo_0 ...
-//  tmm0 tile_0_0  tmm1 tile_0_1  tmm2 tile_1_0  tmm3 tile_1_1  tmm4 a_0  tmm5 b_0 ...  tmm6 a_1
+//  r11 -  rbx k_left  rbp lhs_panel  r12 rhs_panel  zmm0 mask  zmm1 taker  zmm2 codes ...
+//  zmm3 lo_0 ...  tmm0 tile_0_0  tmm1 tile_0_1  tmm2 tile_1_0  tmm3 tile_1_1  tmm4 a_0
+//  tmm5 b_0 ...  tmm6 a_1
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -159,6 +160,10 @@ L(m):
   mov r11, 64
   mov rbx, 252645135
   vpbroadcastd zmm0, ebx                                 // mask
+  vpxord zmm1, zmm1, zmm1                                // zero
+  mov rbx, 270549120
+  vpbroadcastd zmm2, ebx                                 // taker
+  vpunpckldq zmm1, zmm1, zmm2                            // taker
   tilezero tmm0                                          // tile_0_0
   tilezero tmm1                                          // tile_0_1
   tilezero tmm2                                          // tile_1_0
@@ -173,116 +178,100 @@ L(m):
 L(k):
   prefetcht1 byte ptr [r9 + 0]                           // ahead
   prefetcht1 byte ptr [r9 + 64]                          // ahead
-  vmovdqu64 zmm1, zmmword ptr [r12 + 0]                  // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [rdx + 0], zmm2                  // lo_0
-  vmovdqu64 zmmword ptr [rdx + 64], zmm1                 // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r12 + 64]                 // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [rdx + 1024], zmm2               // lo_1
-  vmovdqu64 zmmword ptr [rdx + 1088], zmm1               // hi_1
+  vmovdqu64 zmm2, zmmword ptr [r12 + 0]                  // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_0
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
+  vmovdqu64 zmmword ptr [rdx + 0], zmm3                  // lo_0
+  vmovdqu64 zmmword ptr [rdx + 64], zmm2                 // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [r12 + 64]                 // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_1
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
+  vmovdqu64 zmmword ptr [rdx + 1024], zmm3               // lo_1
+  vmovdqu64 zmmword ptr [rdx + 1088], zmm2               // code_1_1
   prefetcht1 byte ptr [r9 + 128]                         // ahead
   prefetcht1 byte ptr [r9 + 192]                         // ahead
-  vmovdqu64 zmm1, zmmword ptr [r12 + 128]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [rdx + 128], zmm2                // lo_0
-  vmovdqu64 zmmword ptr [rdx + 192], zmm1                // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r12 + 192]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [rdx + 1152], zmm2               // lo_1
-  vmovdqu64 zmmword ptr [rdx + 1216], zmm1               // hi_1
+  vmovdqu64 zmm2, zmmword ptr [r12 + 128]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_0
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
+  vmovdqu64 zmmword ptr [rdx + 128], zmm3                // lo_0
+  vmovdqu64 zmmword ptr [rdx + 192], zmm2                // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [r12 + 192]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_1
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
+  vmovdqu64 zmmword ptr [rdx + 1152], zmm3               // lo_1
+  vmovdqu64 zmmword ptr [rdx + 1216], zmm2               // code_1_1
   prefetcht1 byte ptr [r9 + 256]                         // ahead
   prefetcht1 byte ptr [r9 + 320]                         // ahead
-  vmovdqu64 zmm1, zmmword ptr [r12 + 256]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [rdx + 256], zmm2                // lo_0
-  vmovdqu64 zmmword ptr [rdx + 320], zmm1                // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r12 + 320]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [rdx + 1280], zmm2               // lo_1
-  vmovdqu64 zmmword ptr [rdx + 1344], zmm1               // hi_1
+  vmovdqu64 zmm2, zmmword ptr [r12 + 256]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_0
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
+  vmovdqu64 zmmword ptr [rdx + 256], zmm3                // lo_0
+  vmovdqu64 zmmword ptr [rdx + 320], zmm2                // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [r12 + 320]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_1
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
+  vmovdqu64 zmmword ptr [rdx + 1280], zmm3               // lo_1
+  vmovdqu64 zmmword ptr [rdx + 1344], zmm2               // code_1_1
   prefetcht1 byte ptr [r9 + 384]                         // ahead
   prefetcht1 byte ptr [r9 + 448]                         // ahead
-  vmovdqu64 zmm1, zmmword ptr [r12 + 384]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [rdx + 384], zmm2                // lo_0
-  vmovdqu64 zmmword ptr [rdx + 448], zmm1                // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r12 + 448]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [rdx + 1408], zmm2               // lo_1
-  vmovdqu64 zmmword ptr [rdx + 1472], zmm1               // hi_1
+  vmovdqu64 zmm2, zmmword ptr [r12 + 384]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_0
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
+  vmovdqu64 zmmword ptr [rdx + 384], zmm3                // lo_0
+  vmovdqu64 zmmword ptr [rdx + 448], zmm2                // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [r12 + 448]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_1
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
+  vmovdqu64 zmmword ptr [rdx + 1408], zmm3               // lo_1
+  vmovdqu64 zmmword ptr [rdx + 1472], zmm2               // code_1_1
   prefetcht1 byte ptr [r9 + 512]                         // ahead
   prefetcht1 byte ptr [r9 + 576]                         // ahead
-  vmovdqu64 zmm1, zmmword ptr [r12 + 512]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [rdx + 512], zmm2                // lo_0
-  vmovdqu64 zmmword ptr [rdx + 576], zmm1                // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r12 + 576]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [rdx + 1536], zmm2               // lo_1
-  vmovdqu64 zmmword ptr [rdx + 1600], zmm1               // hi_1
+  vmovdqu64 zmm2, zmmword ptr [r12 + 512]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_0
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
+  vmovdqu64 zmmword ptr [rdx + 512], zmm3                // lo_0
+  vmovdqu64 zmmword ptr [rdx + 576], zmm2                // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [r12 + 576]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_1
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
+  vmovdqu64 zmmword ptr [rdx + 1536], zmm3               // lo_1
+  vmovdqu64 zmmword ptr [rdx + 1600], zmm2               // code_1_1
   prefetcht1 byte ptr [r9 + 640]                         // ahead
   prefetcht1 byte ptr [r9 + 704]                         // ahead
-  vmovdqu64 zmm1, zmmword ptr [r12 + 640]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [rdx + 640], zmm2                // lo_0
-  vmovdqu64 zmmword ptr [rdx + 704], zmm1                // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r12 + 704]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [rdx + 1664], zmm2               // lo_1
-  vmovdqu64 zmmword ptr [rdx + 1728], zmm1               // hi_1
+  vmovdqu64 zmm2, zmmword ptr [r12 + 640]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_0
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
+  vmovdqu64 zmmword ptr [rdx + 640], zmm3                // lo_0
+  vmovdqu64 zmmword ptr [rdx + 704], zmm2                // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [r12 + 704]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_1
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
+  vmovdqu64 zmmword ptr [rdx + 1664], zmm3               // lo_1
+  vmovdqu64 zmmword ptr [rdx + 1728], zmm2               // code_1_1
   prefetcht1 byte ptr [r9 + 768]                         // ahead
   prefetcht1 byte ptr [r9 + 832]                         // ahead
-  vmovdqu64 zmm1, zmmword ptr [r12 + 768]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [rdx + 768], zmm2                // lo_0
-  vmovdqu64 zmmword ptr [rdx + 832], zmm1                // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r12 + 832]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [rdx + 1792], zmm2               // lo_1
-  vmovdqu64 zmmword ptr [rdx + 1856], zmm1               // hi_1
+  vmovdqu64 zmm2, zmmword ptr [r12 + 768]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_0
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
+  vmovdqu64 zmmword ptr [rdx + 768], zmm3                // lo_0
+  vmovdqu64 zmmword ptr [rdx + 832], zmm2                // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [r12 + 832]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_1
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
+  vmovdqu64 zmmword ptr [rdx + 1792], zmm3               // lo_1
+  vmovdqu64 zmmword ptr [rdx + 1856], zmm2               // code_1_1
   prefetcht1 byte ptr [r9 + 896]                         // ahead
   prefetcht1 byte ptr [r9 + 960]                         // ahead
-  vmovdqu64 zmm1, zmmword ptr [r12 + 896]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [rdx + 896], zmm2                // lo_0
-  vmovdqu64 zmmword ptr [rdx + 960], zmm1                // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r12 + 960]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [rdx + 1920], zmm2               // lo_1
-  vmovdqu64 zmmword ptr [rdx + 1984], zmm1               // hi_1
+  vmovdqu64 zmm2, zmmword ptr [r12 + 896]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_0
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
+  vmovdqu64 zmmword ptr [rdx + 896], zmm3                // lo_0
+  vmovdqu64 zmmword ptr [rdx + 960], zmm2                // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [r12 + 960]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_1
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
+  vmovdqu64 zmmword ptr [rdx + 1920], zmm3               // lo_1
+  vmovdqu64 zmmword ptr [rdx + 1984], zmm2               // code_1_1
   tileloadd tmm4, [rbp + r11 + 0]                        // a_0
   tileloadd tmm5, [rdx + r11 + 0]                        // b_0
   tdpbsud tmm0, tmm4, tmm5                               // tile_0_0
@@ -306,94 +295,86 @@ L(k_done):
   test r13, r13
   jz L(k_part_done)
 L(k_part):
-  vpxord zmm1, zmm1, zmm1                                // zero
-  vmovdqu64 zmmword ptr [rdx + 0], zmm1                  // zero
-  vmovdqu64 zmmword ptr [rdx + 64], zmm1                 // zero
-  vmovdqu64 zmmword ptr [rdx + 128], zmm1                // zero
-  vmovdqu64 zmmword ptr [rdx + 192], zmm1                // zero
-  vmovdqu64 zmmword ptr [rdx + 256], zmm1                // zero
-  vmovdqu64 zmmword ptr [rdx + 320], zmm1                // zero
-  vmovdqu64 zmmword ptr [rdx + 384], zmm1                // zero
-  vmovdqu64 zmmword ptr [rdx + 448], zmm1                // zero
-  vmovdqu64 zmmword ptr [rdx + 512], zmm1                // zero
-  vmovdqu64 zmmword ptr [rdx + 576], zmm1                // zero
-  vmovdqu64 zmmword ptr [rdx + 640], zmm1                // zero
-  vmovdqu64 zmmword ptr [rdx + 704], zmm1                // zero
-  vmovdqu64 zmmword ptr [rdx + 768], zmm1                // zero
-  vmovdqu64 zmmword ptr [rdx + 832], zmm1                // zero
-  vmovdqu64 zmmword ptr [rdx + 896], zmm1                // zero
-  vmovdqu64 zmmword ptr [rdx + 960], zmm1                // zero
-  vpxord zmm1, zmm1, zmm1                                // zero
-  vmovdqu64 zmmword ptr [rdx + 1024], zmm1               // zero
-  vmovdqu64 zmmword ptr [rdx + 1088], zmm1               // zero
-  vmovdqu64 zmmword ptr [rdx + 1152], zmm1               // zero
-  vmovdqu64 zmmword ptr [rdx + 1216], zmm1               // zero
-  vmovdqu64 zmmword ptr [rdx + 1280], zmm1               // zero
-  vmovdqu64 zmmword ptr [rdx + 1344], zmm1               // zero
-  vmovdqu64 zmmword ptr [rdx + 1408], zmm1               // zero
-  vmovdqu64 zmmword ptr [rdx + 1472], zmm1               // zero
-  vmovdqu64 zmmword ptr [rdx + 1536], zmm1               // zero
-  vmovdqu64 zmmword ptr [rdx + 1600], zmm1               // zero
-  vmovdqu64 zmmword ptr [rdx + 1664], zmm1               // zero
-  vmovdqu64 zmmword ptr [rdx + 1728], zmm1               // zero
-  vmovdqu64 zmmword ptr [rdx + 1792], zmm1               // zero
-  vmovdqu64 zmmword ptr [rdx + 1856], zmm1               // zero
-  vmovdqu64 zmmword ptr [rdx + 1920], zmm1               // zero
-  vmovdqu64 zmmword ptr [rdx + 1984], zmm1               // zero
+  vpxord zmm2, zmm2, zmm2                                // zero
+  vmovdqu64 zmmword ptr [rdx + 0], zmm2                  // zero
+  vmovdqu64 zmmword ptr [rdx + 64], zmm2                 // zero
+  vmovdqu64 zmmword ptr [rdx + 128], zmm2                // zero
+  vmovdqu64 zmmword ptr [rdx + 192], zmm2                // zero
+  vmovdqu64 zmmword ptr [rdx + 256], zmm2                // zero
+  vmovdqu64 zmmword ptr [rdx + 320], zmm2                // zero
+  vmovdqu64 zmmword ptr [rdx + 384], zmm2                // zero
+  vmovdqu64 zmmword ptr [rdx + 448], zmm2                // zero
+  vmovdqu64 zmmword ptr [rdx + 512], zmm2                // zero
+  vmovdqu64 zmmword ptr [rdx + 576], zmm2                // zero
+  vmovdqu64 zmmword ptr [rdx + 640], zmm2                // zero
+  vmovdqu64 zmmword ptr [rdx + 704], zmm2                // zero
+  vmovdqu64 zmmword ptr [rdx + 768], zmm2                // zero
+  vmovdqu64 zmmword ptr [rdx + 832], zmm2                // zero
+  vmovdqu64 zmmword ptr [rdx + 896], zmm2                // zero
+  vmovdqu64 zmmword ptr [rdx + 960], zmm2                // zero
+  vpxord zmm2, zmm2, zmm2                                // zero
+  vmovdqu64 zmmword ptr [rdx + 1024], zmm2               // zero
+  vmovdqu64 zmmword ptr [rdx + 1088], zmm2               // zero
+  vmovdqu64 zmmword ptr [rdx + 1152], zmm2               // zero
+  vmovdqu64 zmmword ptr [rdx + 1216], zmm2               // zero
+  vmovdqu64 zmmword ptr [rdx + 1280], zmm2               // zero
+  vmovdqu64 zmmword ptr [rdx + 1344], zmm2               // zero
+  vmovdqu64 zmmword ptr [rdx + 1408], zmm2               // zero
+  vmovdqu64 zmmword ptr [rdx + 1472], zmm2               // zero
+  vmovdqu64 zmmword ptr [rdx + 1536], zmm2               // zero
+  vmovdqu64 zmmword ptr [rdx + 1600], zmm2               // zero
+  vmovdqu64 zmmword ptr [rdx + 1664], zmm2               // zero
+  vmovdqu64 zmmword ptr [rdx + 1728], zmm2               // zero
+  vmovdqu64 zmmword ptr [rdx + 1792], zmm2               // zero
+  vmovdqu64 zmmword ptr [rdx + 1856], zmm2               // zero
+  vmovdqu64 zmmword ptr [rdx + 1920], zmm2               // zero
+  vmovdqu64 zmmword ptr [rdx + 1984], zmm2               // zero
   mov rbx, r8
   mov r14, r12                                           // rhs_panel
   mov r15, rdx                                           // scratch
   test rbx, rbx
   jz L(k_rest_done)
 L(k_rest):
-  vmovdqu64 zmm1, zmmword ptr [r14 + 0]                  // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r15 + 0], zmm2                  // lo_0
-  vmovdqu64 zmmword ptr [r15 + 64], zmm1                 // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r14 + 128]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r15 + 128], zmm2                // lo_0
-  vmovdqu64 zmmword ptr [r15 + 192], zmm1                // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r14 + 256]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r15 + 256], zmm2                // lo_0
-  vmovdqu64 zmmword ptr [r15 + 320], zmm1                // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r14 + 384]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_0
-  vpsrlw zmm1, zmm1, 4                                   // hi_0
-  vpandd zmm1, zmm1, zmm0                                // hi_0
-  vmovdqu64 zmmword ptr [r15 + 384], zmm2                // lo_0
-  vmovdqu64 zmmword ptr [r15 + 448], zmm1                // hi_0
-  vmovdqu64 zmm1, zmmword ptr [r14 + 64]                 // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r15 + 1024], zmm2               // lo_1
-  vmovdqu64 zmmword ptr [r15 + 1088], zmm1               // hi_1
-  vmovdqu64 zmm1, zmmword ptr [r14 + 192]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r15 + 1152], zmm2               // lo_1
-  vmovdqu64 zmmword ptr [r15 + 1216], zmm1               // hi_1
-  vmovdqu64 zmm1, zmmword ptr [r14 + 320]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r15 + 1280], zmm2               // lo_1
-  vmovdqu64 zmmword ptr [r15 + 1344], zmm1               // hi_1
-  vmovdqu64 zmm1, zmmword ptr [r14 + 448]                // codes
-  vpandd zmm2, zmm1, zmm0                                // lo_1
-  vpsrlw zmm1, zmm1, 4                                   // hi_1
-  vpandd zmm1, zmm1, zmm0                                // hi_1
-  vmovdqu64 zmmword ptr [r15 + 1408], zmm2               // lo_1
-  vmovdqu64 zmmword ptr [r15 + 1472], zmm1               // hi_1
+  vmovdqu64 zmm2, zmmword ptr [r14 + 0]                  // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_0
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
+  vmovdqu64 zmmword ptr [r15 + 0], zmm3                  // lo_0
+  vmovdqu64 zmmword ptr [r15 + 64], zmm2                 // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [r14 + 128]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_0
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
+  vmovdqu64 zmmword ptr [r15 + 128], zmm3                // lo_0
+  vmovdqu64 zmmword ptr [r15 + 192], zmm2                // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [r14 + 256]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_0
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
+  vmovdqu64 zmmword ptr [r15 + 256], zmm3                // lo_0
+  vmovdqu64 zmmword ptr [r15 + 320], zmm2                // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [r14 + 384]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_0
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
+  vmovdqu64 zmmword ptr [r15 + 384], zmm3                // lo_0
+  vmovdqu64 zmmword ptr [r15 + 448], zmm2                // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [r14 + 64]                 // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_1
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
+  vmovdqu64 zmmword ptr [r15 + 1024], zmm3               // lo_1
+  vmovdqu64 zmmword ptr [r15 + 1088], zmm2               // code_1_1
+  vmovdqu64 zmm2, zmmword ptr [r14 + 192]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_1
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
+  vmovdqu64 zmmword ptr [r15 + 1152], zmm3               // lo_1
+  vmovdqu64 zmmword ptr [r15 + 1216], zmm2               // code_1_1
+  vmovdqu64 zmm2, zmmword ptr [r14 + 320]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_1
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
+  vmovdqu64 zmmword ptr [r15 + 1280], zmm3               // lo_1
+  vmovdqu64 zmmword ptr [r15 + 1344], zmm2               // code_1_1
+  vmovdqu64 zmm2, zmmword ptr [r14 + 448]                // codes
+  vpandd zmm3, zmm2, zmm0                                // lo_1
+  vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
+  vmovdqu64 zmmword ptr [r15 + 1408], zmm3               // lo_1
+  vmovdqu64 zmmword ptr [r15 + 1472], zmm2               // code_1_1
   lea r14, [r14 + 512]                                   // rhs
   lea r15, [r15 + 512]                                   // copy
   sub rbx, 1                                             // next k_rest

@@ -27,7 +27,7 @@ extern "C" {
 
 void tw_rhs_pack_kxn_bf16p32x2_amx_bf16(const tw_pack_args* args);
 
-__attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,bmi2")))
+__attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,gfni,bmi2")))
 void tw_rhs_pack_kxn_bf16p32x2_amx_bf16(const tw_pack_args* args) {
   uint8_t scratch_memory[256];
   const size_t source_stride = args->source_stride;

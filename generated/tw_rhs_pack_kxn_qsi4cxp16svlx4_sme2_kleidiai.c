@@ -5,7 +5,7 @@
 // into rhs i4 n16svl kr4 pair=next ss k%32 [data|sums:i32*1|scales:f32|bias:f32] (0b8540fca2dbb026)
 //          | 64svl x k bits of codes | 16svl i32 x sums | 16svl f32 x scales | 16svl f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (8494fe3475c1dd33)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (13653c7deead6855)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into rhs i4 n32 kr4 pair=depth uu k%32 [data|sums:i32*1|scales:f32|bias:f32] (2c82e77fa734cc7b)
 //          | 128 x k bits of codes | 32 i32 x sums | 32 f32 x scales | 32 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (8494fe3475c1dd33)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (13653c7deead6855)
 // from   specs/matmul_i32_qai8dxp_qai8cxp.yaml (e7a5e04292badb6a)
 // again  tilewright generate
 
@@ -28,7 +28,7 @@ extern "C" {
 
 void tw_rhs_pack_kxn_qsi4cxp32x4_amx_int8(const tw_pack_args* args);
 
-__attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,bmi2")))
+__attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,gfni,bmi2")))
 void tw_rhs_pack_kxn_qsi4cxp32x4_amx_int8(const tw_pack_args* args) {
   uint8_t scratch_memory[1536];
   size_t given_offset = (args->flags & 1) * 8;

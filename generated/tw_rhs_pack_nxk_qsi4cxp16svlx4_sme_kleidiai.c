@@ -5,7 +5,7 @@
 // into rhs i4 n16svl kr4 pair=depth16 ss k%32 [data|sums:i32*16|scales:f32/16|bias:f32] (92a2f1fd1cf668a7)
 //          | 64svl x k bits of codes | 16svl i32 x sums | 16svl f32 x scales | 16svl f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (8494fe3475c1dd33)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (13653c7deead6855)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

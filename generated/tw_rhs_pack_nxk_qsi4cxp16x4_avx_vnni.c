@@ -5,7 +5,7 @@
 // into rhs i4 n16 kr4 pair=depth uu k%32 [data|sums:i32*1|scales:f32|bias:f32] (043cf1d9c0d2cb11)
 //          | 64 x k bits of codes | 16 i32 x sums | 16 f32 x scales | 16 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (8494fe3475c1dd33)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (13653c7deead6855)
 // from   specs/matmul_i32_qai8dxp_qai8cxp.yaml (e7a5e04292badb6a)
 // again  tilewright generate
 

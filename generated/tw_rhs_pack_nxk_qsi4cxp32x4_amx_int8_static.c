@@ -27,7 +27,7 @@ extern "C" {
 
 void tw_rhs_pack_nxk_qsi4cxp32x4_amx_int8_static(const tw_pack_args* args);
 
-__attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,bmi2")))
+__attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,gfni,bmi2")))
 void tw_rhs_pack_nxk_qsi4cxp32x4_amx_int8_static(const tw_pack_args* args) {
   uint8_t scratch_memory[16384];
   size_t given_offset = (args->flags & 1) * 8;

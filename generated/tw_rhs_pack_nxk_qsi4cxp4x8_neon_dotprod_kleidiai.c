@@ -5,7 +5,7 @@
 // into rhs i4 n4 kr8 pair=depth16 ss k%32 edge=last [data|sums:i32*16|scales:f32/16|bias:f32] (62d61b28594a7a91)
 //          | 16 x k bits of codes | 4 i32 x sums | 4 f32 x scales | 4 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (8494fe3475c1dd33)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (13653c7deead6855)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

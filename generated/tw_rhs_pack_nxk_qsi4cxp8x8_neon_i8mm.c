@@ -5,7 +5,7 @@
 // into rhs i4 n8 kr8 pair=column us k%32 [data|sums:i32*1|scales:f32|bias:f32] (efbd63e3607cca19)
 //          | 32 x k bits of codes | 8 i32 x sums | 8 f32 x scales | 8 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (8494fe3475c1dd33)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (13653c7deead6855)
 // from   specs/matmul_i32_qai8dxp_qai8cxp.yaml (e7a5e04292badb6a)
 // again  tilewright generate
 

@@ -6,7 +6,7 @@
 //          | 64svl x k bits of codes | 16svl f16 x scales a block |
 //
 // from   specs/matmul_clamp_f32_f16p_qsi4c32p.yaml (b75b9b7b5166a8e2)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (204e6981ed5bde3f)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (1ecf157bfaf726d4)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -1,3 +1,5 @@
+#include <bit>
+
 #include "ir/meaning_forms.h"
 #include "ir/meaning_products.h"
 
@@ -18,6 +20,18 @@ void mla_lane(const Step& s, uint8_t* to) {
   for (size_t i = 0; i < s.to.bytes / 4; ++i) {
     put(to, i,
         lane<uint32_t>(s, 0, i) + lane<uint32_t>(s, 1, i) * lane<uint32_t>(s, 2, of_segment(i)));
+  }
+}
+
+void bit_matrix(const Step& s, uint8_t* to) {
+  for (size_t i = 0; i < s.to.bytes; ++i) {
+    const uint8_t* matrix = s.arg[1].at + i / 8 * 8;
+    int bits = 0;
+    for (size_t bit = 0; bit < 8; ++bit) {
+      const auto kept = static_cast<unsigned>(matrix[7 - bit] & s.arg[0].at[i]);
+      bits |= (std::popcount(kept) & 1) << bit;
+    }
+    put(to, i, static_cast<uint8_t>(bits));
   }
 }
 

@@ -52,7 +52,20 @@ void Decoder::prepare(const Tile1& t) {
   }
   const uint32_t low = 0x01010101U * ((1U << bits_) - 1);
   mask_ = splat32(t.b, signed_ ? ~low : low, "mask", Role::mask);
+  if (!signed_ && t.b.isa().has(OpCode::bit_matrix)) prepare_takers(t);
   if (top_bits_ != 0) top_mask_ = splat32(t.b, tops << bits_, "top_mask", Role::mask);
+}
+
+/// Bit b of code i is bit i * bits_ + b of its byte: the one of byte 7 - b. Codes have 4 bits at
+/// most, so that the first 4 bytes are zero.
+void Decoder::prepare_takers(const Tile1& t) {
+  const Value zero = t.b.op(OpCode::zero, {}, {}, "zero");
+  for (int i = 1; i < operands(); ++i) {
+    uint32_t last = 0;
+    for (int b = 0; b < bits_; ++b) last |= 1U << (8 * (3 - b) + i * bits_ + b);
+    const Value lanes = splat32(t.b, last, "taker");
+    takers_.push_back(t.b.op(OpCode::zip_lo, {zero, lanes}, {.bits = 32}, "taker", Role::mask));
+  }
 }
 
 /// Given ones are i32, of whose bytes every fourth is one.
@@ -186,6 +199,10 @@ std::vector<Value> Decoder::high_nibbles(const Tile1& t, Value raw, int64_t vect
 Value Decoder::low_code(const Tile1& t, Value raw, int64_t vector, int i) const {
   if (i == 0) {
     return t.b.op(OpCode::and_, {raw, mask_}, {}, fmt::format("lo_{}", vector), Role::operand);
+  }
+  if (!takers_.empty()) {
+    return t.b.op(OpCode::bit_matrix, {raw, takers_[static_cast<size_t>(i) - 1]}, {},
+                  fmt::format("code_{}_{}", i, vector), Role::operand);
   }
   const bool by_bytes = t.b.isa().has(OpCode::shr, 8);
   const int lane = by_bytes ? 8 : t.b.isa().has(OpCode::shr, 16) ? 16 : 32;

@@ -173,6 +173,7 @@ class Decoder {
   [[nodiscard]] Value finished(const Tile1& t, Packed& packed, int64_t i, Value code) const;
   [[nodiscard]] Value low_code(const Tile1& t, Value raw, int64_t vector, int i) const;
   void prepare_table(const Tile1& t);
+  void prepare_takers(const Tile1& t);
   [[nodiscard]] Value look_up(const Tile1& t, Value code, int64_t vector) const;
 
   int bits_;  ///< of a code, without its tops
@@ -182,6 +183,7 @@ class Decoder {
   const CodeTable* table_;
   int offset_;  ///< of a table's values, where they are multiplied as unsigned bytes
   Value mask_ = no_value, top_mask_ = no_value;
+  std::vector<Value> takers_;  ///< matrices that take out one code each, from the second on
   std::vector<Value> values_;  ///< the table: a vector, or its bytes four at a time
 };
 

@@ -26,6 +26,10 @@ OP(shr_insert, "v v -> v", "bi", EACH((b >> i) | (a & ~(ones(s.bits) >> i))), .m
 /* neighbors of a added, then neighbors of b */
 OP(pair_add, "v v -> v", "b", VECTOR(pair_add(s, to)), .max_bits = 64, .whole = Whole::two_lanes)
 
+/* Each byte of a times the matrix of 8 x 8 bits that its 8 bytes have in b (x86 gf2p8affineqb): bit i
+   is the parity of what byte 7 - i of the matrix leaves of it */
+OP(bit_matrix, "v v -> v", "", VECTOR(bit_matrix(s, to)), .whole = Whole::segment)
+
 /* i32 -> i8, saturating */
 OP(narrow_32_8, "i32 -> s8", "", CONVERT(int32_t, saturate<int8_t>(x)), .lengths = Lengths::lanes)
 OP(widen_8_32, "s8 -> i32", "", CONVERT(int8_t, int32_t{x}), .lengths = Lengths::lanes)

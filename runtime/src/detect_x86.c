@@ -27,6 +27,7 @@ tw_features tw_x86_features(const tw_x86_registers* r) {
   if (bit(r->leaf7_ebx, 31)) features |= TW_FEATURE_AVX512VL;
   if (bit(r->leaf7_ecx, 11)) features |= TW_FEATURE_AVX512VNNI;
   if (bit(r->leaf7_1_eax, 5)) features |= TW_FEATURE_AVX512BF16;
+  if (bit(r->leaf7_ecx, 8)) features |= TW_FEATURE_GFNI;
   /* Tiles and their shapes: bits 17 and 18. */
   const bool tiles = (r->xcr0 & 0x60000) == 0x60000 && bit(r->leaf7_edx, 24);
   if (!tiles || !r->tiles_granted) return features;

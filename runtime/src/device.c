@@ -22,6 +22,7 @@ static const struct {
     {"amx_tile", TW_FEATURE_AMX_TILE},
     {"amx_int8", TW_FEATURE_AMX_INT8},
     {"amx_bf16", TW_FEATURE_AMX_BF16},
+    {"gfni", TW_FEATURE_GFNI},
     {"neon", TW_FEATURE_NEON},
     {"dotprod", TW_FEATURE_DOTPROD},
     {"i8mm", TW_FEATURE_I8MM},

@@ -29,10 +29,22 @@ static double waiting(const tw_choice* first, size_t tiles, double stream_cycles
   return stream_cycles > hidden ? stream_cycles - hidden : 0;
 }
 
+/* Memory decides about a single row, and kernels of one row read it best: measured (Granite
+ * Rapids), these 94 to 99 % of what it streams, tiles of 16 rows 84 %, though by cycles they are
+ * ahead. */
+static bool is_left_to_one_row(const tw_split* split, size_t rows, double stream) {
+  for (size_t c = 0; rows == 1 && c < split->count; ++c) {
+    if (split->choices[c].tile_m == 1 && split->choices[c].tile_cycles < stream) return true;
+  }
+  return false;
+}
+
 /* The segment that is chosen waits for `stream`: the first one does, others for 0 cycles. */
 static tw_tail best_cover(const tw_split* split, size_t rows, double stream) {
   tw_tail best = {0, 0, 0, 0};
+  const bool left_to_one_row = is_left_to_one_row(split, rows, stream);
   for (size_t c = 0; c < split->count; ++c) {
+    if (left_to_one_row && split->choices[c].tile_m != 1) continue;
     /* Segments of whole tiles, or all rows: others cost the same as one of these. */
     const tw_choice* choice = &split->choices[c];
     const size_t tile = choice->tile_m;

@@ -307,6 +307,21 @@ TEST(Vectors, Nibbles) {
             Bytes(codes.begin() + 16, codes.end()));
 }
 
+// The identity leaves bytes as they are; others move bits, drop them, or put the parity of several
+// in place of one. Each 8 bytes have a matrix of their own.
+TEST(Vectors, BitMatrix) {
+  const auto times = [](uint64_t bytes, uint64_t matrix) {
+    const std::vector<uint64_t> both = {bytes, bytes, 0x0102040810204080, matrix};
+    const Bytes got = run_vector(fixed16(), OpCode::bit_matrix, {}, 2, bytes_of(both), 16);
+    EXPECT_EQ(as<uint64_t>(got)[0], bytes);
+    return as<uint64_t>(got)[1];
+  };
+  constexpr uint64_t bytes = 0xf1e2d3c4b5a69780;
+  EXPECT_EQ(times(bytes, 0x1020408000000000), 0x0f0e0d0c0b0a0908U);  // bits 4 to 7, moved down
+  EXPECT_EQ(times(bytes, 0x0408000000000000), 0x0000000101010100U);  // bits 2 and 3
+  EXPECT_EQ(times(bytes, 0xff00000000000000), 0x0100010101000101U);  // the parity of all
+}
+
 TEST(Vectors, Permute64) {
   std::vector<uint64_t> lanes = {10, 11, 12, 13, 14, 15, 16, 17};
   Bytes got = run_vector(fixed64(), OpCode::permute_64, {.imm = 3 | 1 << 2 | 1 << 4 | 0 << 6}, 1,

@@ -47,6 +47,7 @@ const std::vector<Feature>& known_features() {
       {TW_FEATURE_AVX512VL, __builtin_cpu_supports("avx512vl") != 0},
       {TW_FEATURE_AVX512VNNI, __builtin_cpu_supports("avx512vnni") != 0},
       {TW_FEATURE_AVX512BF16, __builtin_cpu_supports("avx512bf16") != 0},
+      {TW_FEATURE_GFNI, __builtin_cpu_supports("gfni") != 0},
       {TW_FEATURE_BMI2, __builtin_cpu_supports("bmi2") != 0},
       {TW_FEATURE_AMX_TILE, tiles_here() != Tiles::none},
       {TW_FEATURE_AMX_INT8, tiles_here() != Tiles::none},

@@ -16,11 +16,11 @@ TEST(Device, X86FeaturesNeedTheOperatingSystem) {
   tw_x86_registers zen4{};
   zen4.leaf1_ecx = 1U << 12 | 1U << 27 | 1U << 28 | 1U << 29;
   zen4.leaf7_ebx = 1U << 5 | 1U << 8 | 1U << 16 | 1U << 17 | 1U << 30 | 1U << 31;
-  zen4.leaf7_ecx = 1U << 11;
+  zen4.leaf7_ecx = 1U << 8 | 1U << 11;
   zen4.leaf7_1_eax = 1U << 5;
   zen4.xcr0 = 0xe7;
-  EXPECT_EQ(tw_x86_features(&zen4),
-            kAvx2 | TW_FEATURE_F16C | TW_FEATURE_BMI2 | kVnni | TW_FEATURE_AVX512BF16);
+  EXPECT_EQ(tw_x86_features(&zen4), kAvx2 | TW_FEATURE_F16C | TW_FEATURE_BMI2 | kVnni |
+                                        TW_FEATURE_AVX512BF16 | TW_FEATURE_GFNI);
   zen4.xcr0 = 0x7;  // ymm only
   EXPECT_EQ(tw_x86_features(&zen4), kAvx2 | TW_FEATURE_F16C | TW_FEATURE_BMI2);
   zen4.xcr0 = 0x67;  // half of the zmm registers
@@ -358,6 +358,8 @@ TEST(Device, AgreesWithTheCompilersDetection) {
             __builtin_cpu_supports("avx512vnni") != 0);
   EXPECT_EQ((device.features & TW_FEATURE_AVX512BF16) != 0,
             __builtin_cpu_supports("avx512bf16") != 0);
+  EXPECT_EQ((device.features & TW_FEATURE_GFNI) != 0,
+            __builtin_cpu_supports("gfni") != 0 && __builtin_cpu_supports("avx512f") != 0);
   EXPECT_GT(device.family, 0U);
 #if defined(__linux__)
   // Some virtual machines tell nothing of caches.

@@ -25,6 +25,7 @@ typedef uint64_t tw_features;
 #define TW_FEATURE_AMX_TILE ((tw_features)1 << 11)
 #define TW_FEATURE_AMX_INT8 ((tw_features)1 << 12)
 #define TW_FEATURE_AMX_BF16 ((tw_features)1 << 13)
+#define TW_FEATURE_GFNI ((tw_features)1 << 14) /* on vectors of 512 bits */
 #define TW_FEATURE_NEON ((tw_features)1 << 32)
 #define TW_FEATURE_DOTPROD ((tw_features)1 << 33)
 #define TW_FEATURE_I8MM ((tw_features)1 << 34)
