@@ -27,6 +27,7 @@ extern "C" {
 
 void tw_lhs_pack_bf16_qai8dxp1x8_sve2_blocks(const tw_pack_args* args);
 
+__attribute__((target("arch=armv8.2-a+dotprod")))
 void tw_lhs_pack_bf16_qai8dxp1x8_sve2_blocks(const tw_pack_args* args) {
   uint8_t scratch_memory[1152];
   uint8_t* const scratch = tw_hidden(scratch_memory);

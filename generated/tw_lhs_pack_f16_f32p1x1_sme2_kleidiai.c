@@ -27,6 +27,7 @@ extern "C" {
 
 void tw_lhs_pack_f16_f32p1x1_sme2_kleidiai(const tw_pack_args* args);
 
+__attribute__((target("arch=armv8.2-a+dotprod")))
 void tw_lhs_pack_f16_f32p1x1_sme2_kleidiai(const tw_pack_args* args) {
   uint8_t scratch_memory[128];
   const size_t bytes = args->k * 4;

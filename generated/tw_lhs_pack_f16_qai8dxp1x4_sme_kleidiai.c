@@ -28,6 +28,7 @@ extern "C" {
 
 void tw_lhs_pack_f16_qai8dxp1x4_sme_kleidiai(const tw_pack_args* args);
 
+__attribute__((target("arch=armv8.2-a+dotprod")))
 void tw_lhs_pack_f16_qai8dxp1x4_sme_kleidiai(const tw_pack_args* args) {
   uint8_t scratch_memory[320];
   uint8_t* const scratch = tw_hidden(scratch_memory);

@@ -30,6 +30,7 @@ extern "C" {
 
 void tw_lhs_pack_f32_qai8dxp8svlx4_sme(const tw_pack_args* args);
 
+__attribute__((target("arch=armv8.2-a+dotprod")))
 void tw_lhs_pack_f32_qai8dxp8svlx4_sme(const tw_pack_args* args) {
   uint8_t scratch_memory[3648];
   uint8_t* const scratch = tw_hidden(scratch_memory);

@@ -32,6 +32,7 @@ extern "C" {
 
 void tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_k16(const tw_pack_args* args);
 
+__attribute__((target("arch=armv8.2-a+dotprod")))
 void tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_k16(const tw_pack_args* args) {
   uint8_t scratch_memory[1152];
   uint8_t* const scratch = tw_hidden(scratch_memory);

@@ -27,6 +27,7 @@ extern "C" {
 
 void tw_lhs_pack_s8_qai8dxp4svlx4_sme2_kleidiai(const tw_pack_args* args);
 
+__attribute__((target("arch=armv8.2-a+dotprod")))
 void tw_lhs_pack_s8_qai8dxp4svlx4_sme2_kleidiai(const tw_pack_args* args) {
   uint8_t scratch_memory[2112];
   uint8_t* const scratch = tw_hidden(scratch_memory);

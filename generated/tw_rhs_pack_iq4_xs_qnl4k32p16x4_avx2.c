@@ -80,14 +80,22 @@ void tw_rhs_pack_iq4_xs_qnl4k32p16x4_avx2(const tw_pack_args* args) {
       const size_t distance = next == 0 ? 0 : next_at;
       if (rows < 16) {
         memset(packed_at, 0, 32);
-        memset(packed_at + 288, 0, 16);
-        memset(packed_at + 560, 0, 16);
-        memset(packed_at + 832, 0, 16);
-        memset(packed_at + 1104, 0, 16);
-        memset(packed_at + 1376, 0, 16);
-        memset(packed_at + 1648, 0, 16);
-        memset(packed_at + 1920, 0, 16);
-        memset(packed_at + 2192, 0, 16);
+        uint8_t* packed_2 = packed_at + 288;
+        memset(packed_2, 0, 16);
+        packed_2 = packed_at + 560;
+        memset(packed_2, 0, 16);
+        packed_2 = packed_at + 832;
+        memset(packed_2, 0, 16);
+        packed_2 = packed_at + 1104;
+        memset(packed_2, 0, 16);
+        packed_2 = packed_at + 1376;
+        memset(packed_2, 0, 16);
+        packed_2 = packed_at + 1648;
+        memset(packed_2, 0, 16);
+        packed_2 = packed_at + 1920;
+        memset(packed_2, 0, 16);
+        packed_2 = packed_at + 2192;
+        memset(packed_2, 0, 16);
       }
       size_t column = 0;
       const uint8_t* from_at = from;

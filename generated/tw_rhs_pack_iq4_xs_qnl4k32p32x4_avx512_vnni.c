@@ -80,14 +80,22 @@ void tw_rhs_pack_iq4_xs_qnl4k32p32x4_avx512_vnni(const tw_pack_args* args) {
       const size_t distance = next == 0 ? 0 : next_at;
       if (rows < 32) {
         memset(packed_at, 0, 64);
-        memset(packed_at + 576, 0, 32);
-        memset(packed_at + 1120, 0, 32);
-        memset(packed_at + 1664, 0, 32);
-        memset(packed_at + 2208, 0, 32);
-        memset(packed_at + 2752, 0, 32);
-        memset(packed_at + 3296, 0, 32);
-        memset(packed_at + 3840, 0, 32);
-        memset(packed_at + 4384, 0, 32);
+        uint8_t* packed_2 = packed_at + 576;
+        memset(packed_2, 0, 32);
+        packed_2 = packed_at + 1120;
+        memset(packed_2, 0, 32);
+        packed_2 = packed_at + 1664;
+        memset(packed_2, 0, 32);
+        packed_2 = packed_at + 2208;
+        memset(packed_2, 0, 32);
+        packed_2 = packed_at + 2752;
+        memset(packed_2, 0, 32);
+        packed_2 = packed_at + 3296;
+        memset(packed_2, 0, 32);
+        packed_2 = packed_at + 3840;
+        memset(packed_2, 0, 32);
+        packed_2 = packed_at + 4384;
+        memset(packed_2, 0, 32);
       }
       size_t column = 0;
       const uint8_t* from_at = from;

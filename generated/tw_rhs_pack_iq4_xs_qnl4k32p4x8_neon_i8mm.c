@@ -80,14 +80,22 @@ void tw_rhs_pack_iq4_xs_qnl4k32p4x8_neon_i8mm(const tw_pack_args* args) {
       const size_t distance = next == 0 ? 0 : next_at;
       if (rows < 4) {
         memset(packed_at, 0, 8);
-        memset(packed_at + 72, 0, 4);
-        memset(packed_at + 140, 0, 4);
-        memset(packed_at + 208, 0, 4);
-        memset(packed_at + 276, 0, 4);
-        memset(packed_at + 344, 0, 4);
-        memset(packed_at + 412, 0, 4);
-        memset(packed_at + 480, 0, 4);
-        memset(packed_at + 548, 0, 4);
+        uint8_t* packed_2 = packed_at + 72;
+        memset(packed_2, 0, 4);
+        packed_2 = packed_at + 140;
+        memset(packed_2, 0, 4);
+        packed_2 = packed_at + 208;
+        memset(packed_2, 0, 4);
+        packed_2 = packed_at + 276;
+        memset(packed_2, 0, 4);
+        packed_2 = packed_at + 344;
+        memset(packed_2, 0, 4);
+        packed_2 = packed_at + 412;
+        memset(packed_2, 0, 4);
+        packed_2 = packed_at + 480;
+        memset(packed_2, 0, 4);
+        packed_2 = packed_at + 548;
+        memset(packed_2, 0, 4);
       }
       size_t column = 0;
       const uint8_t* from_at = from;

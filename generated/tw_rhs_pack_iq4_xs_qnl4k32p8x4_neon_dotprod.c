@@ -80,14 +80,22 @@ void tw_rhs_pack_iq4_xs_qnl4k32p8x4_neon_dotprod(const tw_pack_args* args) {
       const size_t distance = next == 0 ? 0 : next_at;
       if (rows < 8) {
         memset(packed_at, 0, 16);
-        memset(packed_at + 144, 0, 8);
-        memset(packed_at + 280, 0, 8);
-        memset(packed_at + 416, 0, 8);
-        memset(packed_at + 552, 0, 8);
-        memset(packed_at + 688, 0, 8);
-        memset(packed_at + 824, 0, 8);
-        memset(packed_at + 960, 0, 8);
-        memset(packed_at + 1096, 0, 8);
+        uint8_t* packed_2 = packed_at + 144;
+        memset(packed_2, 0, 8);
+        packed_2 = packed_at + 280;
+        memset(packed_2, 0, 8);
+        packed_2 = packed_at + 416;
+        memset(packed_2, 0, 8);
+        packed_2 = packed_at + 552;
+        memset(packed_2, 0, 8);
+        packed_2 = packed_at + 688;
+        memset(packed_2, 0, 8);
+        packed_2 = packed_at + 824;
+        memset(packed_2, 0, 8);
+        packed_2 = packed_at + 960;
+        memset(packed_2, 0, 8);
+        packed_2 = packed_at + 1096;
+        memset(packed_2, 0, 8);
       }
       size_t column = 0;
       const uint8_t* from_at = from;

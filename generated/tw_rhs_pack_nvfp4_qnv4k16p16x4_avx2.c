@@ -85,10 +85,14 @@ void tw_rhs_pack_nvfp4_qnv4k16p16x4_avx2(const tw_pack_args* args) {
       for (size_t i_numbers = 0; i_numbers < count; ++i_numbers) {
         if (rows < 16) {
           memset(packed_2, 0, 0);
-          memset(packed_2 + 128, 0, 32);
-          memset(packed_2 + 288, 0, 32);
-          memset(packed_2 + 448, 0, 32);
-          memset(packed_2 + 608, 0, 32);
+          uint8_t* packed_3 = packed_2 + 128;
+          memset(packed_3, 0, 32);
+          packed_3 = packed_2 + 288;
+          memset(packed_3, 0, 32);
+          packed_3 = packed_2 + 448;
+          memset(packed_3, 0, 32);
+          packed_3 = packed_2 + 608;
+          memset(packed_3, 0, 32);
         }
         size_t column = 0;
         const uint8_t* from_2 = from_at;

@@ -85,10 +85,14 @@ void tw_rhs_pack_nvfp4_qnv4k16p32x4_avx512_vnni(const tw_pack_args* args) {
       for (size_t i_numbers = 0; i_numbers < count; ++i_numbers) {
         if (rows < 32) {
           memset(packed_2, 0, 0);
-          memset(packed_2 + 256, 0, 64);
-          memset(packed_2 + 576, 0, 64);
-          memset(packed_2 + 896, 0, 64);
-          memset(packed_2 + 1216, 0, 64);
+          uint8_t* packed_3 = packed_2 + 256;
+          memset(packed_3, 0, 64);
+          packed_3 = packed_2 + 576;
+          memset(packed_3, 0, 64);
+          packed_3 = packed_2 + 896;
+          memset(packed_3, 0, 64);
+          packed_3 = packed_2 + 1216;
+          memset(packed_3, 0, 64);
         }
         size_t column = 0;
         const uint8_t* from_2 = from_at;

@@ -84,10 +84,14 @@ void tw_rhs_pack_nvfp4_qnv4k16p4x8_neon_i8mm(const tw_pack_args* args) {
       for (size_t i_numbers = 0; i_numbers < count; ++i_numbers) {
         if (rows < 4) {
           memset(packed_2, 0, 0);
-          memset(packed_2 + 32, 0, 8);
-          memset(packed_2 + 72, 0, 8);
-          memset(packed_2 + 112, 0, 8);
-          memset(packed_2 + 152, 0, 8);
+          uint8_t* packed_3 = packed_2 + 32;
+          memset(packed_3, 0, 8);
+          packed_3 = packed_2 + 72;
+          memset(packed_3, 0, 8);
+          packed_3 = packed_2 + 112;
+          memset(packed_3, 0, 8);
+          packed_3 = packed_2 + 152;
+          memset(packed_3, 0, 8);
         }
         size_t column = 0;
         const uint8_t* from_2 = from_at;

@@ -84,10 +84,14 @@ void tw_rhs_pack_nvfp4_qnv4k16p8x4_neon_dotprod(const tw_pack_args* args) {
       for (size_t i_numbers = 0; i_numbers < count; ++i_numbers) {
         if (rows < 8) {
           memset(packed_2, 0, 0);
-          memset(packed_2 + 64, 0, 16);
-          memset(packed_2 + 144, 0, 16);
-          memset(packed_2 + 224, 0, 16);
-          memset(packed_2 + 304, 0, 16);
+          uint8_t* packed_3 = packed_2 + 64;
+          memset(packed_3, 0, 16);
+          packed_3 = packed_2 + 144;
+          memset(packed_3, 0, 16);
+          packed_3 = packed_2 + 224;
+          memset(packed_3, 0, 16);
+          packed_3 = packed_2 + 304;
+          memset(packed_3, 0, 16);
         }
         size_t column = 0;
         const uint8_t* from_2 = from_at;

@@ -387,7 +387,7 @@ void tw_rhs_pack_nxk_bf16p32x1_avx512f(const tw_pack_args* args) {
             _mm512_stream_si512((__m512i *)(to_at + 1920), v_183);
             _mm512_stream_si512((__m512i *)(to_at + 1984), v_191);
             from_at = row_32 + stride;
-            to_at += 262272;
+            to_at += 64;
           }
           from += 64;
           to += 2048;
@@ -688,7 +688,7 @@ void tw_rhs_pack_nxk_bf16p32x1_avx512f(const tw_pack_args* args) {
             _mm512_storeu_si512((void *)(to_at + 1920), v_183);
             _mm512_storeu_si512((void *)(to_at + 1984), v_191);
             from_at = row_32 + stride;
-            to_at += 262272;
+            to_at += 64;
           }
           from += 64;
           to += 2048;

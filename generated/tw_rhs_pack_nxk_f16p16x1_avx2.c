@@ -219,7 +219,7 @@ void tw_rhs_pack_nxk_f16p16x1_avx2(const tw_pack_args* args) {
             _mm256_stream_si256((__m256i *)(to_at + 448), v_71); __asm__ volatile("" ::: "memory");
             _mm256_stream_si256((__m256i *)(to_at + 480), v_79); __asm__ volatile("" ::: "memory");
             from_at = row_16 + stride;
-            to_at += 131136;
+            to_at += 32;
           }
           from += 32;
           to += 512;
@@ -352,7 +352,7 @@ void tw_rhs_pack_nxk_f16p16x1_avx2(const tw_pack_args* args) {
             _mm256_storeu_si256((__m256i *)(to_at + 448), v_71);
             _mm256_storeu_si256((__m256i *)(to_at + 480), v_79);
             from_at = row_16 + stride;
-            to_at += 131136;
+            to_at += 32;
           }
           from += 32;
           to += 512;

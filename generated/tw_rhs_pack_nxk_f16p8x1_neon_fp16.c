@@ -148,7 +148,7 @@ void tw_rhs_pack_nxk_f16p8x1_neon_fp16(const tw_pack_args* args) {
           vst1q_s8((int8_t *)(to_at + 96), vreinterpretq_s8_u16(v_27));
           vst1q_s8((int8_t *)(to_at + 112), vreinterpretq_s8_u16(v_31));
           from_at = row_8 + stride;
-          to_at += 65568;
+          to_at += 16;
         }
         from += 16;
         to += 128;

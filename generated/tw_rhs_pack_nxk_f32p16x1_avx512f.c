@@ -227,7 +227,7 @@ void tw_rhs_pack_nxk_f32p16x1_avx512f(const tw_pack_args* args) {
             _mm512_stream_si512((__m512i *)(to_at + 896), v_75);
             _mm512_stream_si512((__m512i *)(to_at + 960), v_79);
             from_at = row_16 + stride;
-            to_at += 262208;
+            to_at += 64;
           }
           from += 64;
           to += 1024;
@@ -368,7 +368,7 @@ void tw_rhs_pack_nxk_f32p16x1_avx512f(const tw_pack_args* args) {
             _mm512_storeu_si512((void *)(to_at + 896), v_75);
             _mm512_storeu_si512((void *)(to_at + 960), v_79);
             from_at = row_16 + stride;
-            to_at += 262208;
+            to_at += 64;
           }
           from += 64;
           to += 1024;

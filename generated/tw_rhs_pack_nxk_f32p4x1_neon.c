@@ -118,7 +118,7 @@ void tw_rhs_pack_nxk_f32p4x1_neon(const tw_pack_args* args) {
           vst1q_s8((int8_t *)(to_at + 32), vreinterpretq_s8_s64(v_12));
           vst1q_s8((int8_t *)(to_at + 48), vreinterpretq_s8_s64(v_11));
           from_at = row_4 + stride;
-          to_at += 65552;
+          to_at += 16;
         }
         from += 16;
         to += 64;

@@ -151,7 +151,7 @@ void tw_rhs_pack_nxk_f32p8x1_avx2(const tw_pack_args* args) {
             _mm256_stream_si256((__m256i *)(to_at + 192), v_27); __asm__ volatile("" ::: "memory");
             _mm256_stream_si256((__m256i *)(to_at + 224), v_31); __asm__ volatile("" ::: "memory");
             from_at = row_8 + stride;
-            to_at += 131104;
+            to_at += 32;
           }
           from += 32;
           to += 256;
@@ -216,7 +216,7 @@ void tw_rhs_pack_nxk_f32p8x1_avx2(const tw_pack_args* args) {
             _mm256_storeu_si256((__m256i *)(to_at + 192), v_27);
             _mm256_storeu_si256((__m256i *)(to_at + 224), v_31);
             from_at = row_8 + stride;
-            to_at += 131104;
+            to_at += 32;
           }
           from += 32;
           to += 256;

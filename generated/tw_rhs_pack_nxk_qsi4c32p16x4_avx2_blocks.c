@@ -87,6 +87,7 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx2_blocks(const tw_pack_args* args) {
     uint8_t* packed_at = packed;
     // block loop
     for (size_t i_block = 0; i_block < blocks; ++i_block) {
+      uint8_t* const to_scales = packed_at + s;
       const size_t s_2 = 1 * 32;
       if (rows < 16) {
         memset(scales, 0, s_2);
@@ -108,14 +109,12 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx2_blocks(const tw_pack_args* args) {
         scales_at += 2;
       }
       memset(block_sums, 0, 64);
-      const size_t parts_2 = block / 64;
       size_t first = 0;
       const uint8_t* source_at = source;
       size_t next_2 = next_at;
-      uint8_t* packed_2 = packed_at;
       // run loop: 4 per iteration
-      for (size_t i_run = 0; i_run < parts_2; i_run += 4) {
-        const size_t count = parts_2 - first < 4 ? parts_2 - first : 4;
+      for (size_t i_run = 0; i_run < parts; i_run += 4) {
+        const size_t count = parts - first < 4 ? parts - first : 4;
         const size_t row_bytes_2 = count * 32;
         if (missing != 0) {
           memset(scratch, no_codes, row_bytes_2 * 16);
@@ -132,8 +131,8 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx2_blocks(const tw_pack_args* args) {
         const size_t stride = missing == 0 ? source_stride : row_bytes_2;
         const size_t distance = next == 0 ? 0 : next_2;
         const uint8_t* ahead = from + distance;
-        if (((uintptr_t)packed_2 & 63) + (args->packed_stride & 63) == 0) {
-          uint8_t* packed_at_2 = packed_2;
+        if (((uintptr_t)packed_at & 63) + (args->packed_stride & 63) == 0) {
+          uint8_t* packed_2 = packed_at;
           // piece loop
           for (size_t i_piece = 0; i_piece < count; ++i_piece) {
             _mm_prefetch((const char *)ahead, _MM_HINT_T0);
@@ -145,7 +144,7 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx2_blocks(const tw_pack_args* args) {
             _mm_prefetch((const char *)(ahead + 384), _MM_HINT_T0);
             _mm_prefetch((const char *)(ahead + 448), _MM_HINT_T0);
             const uint8_t* from_at = from;
-            uint8_t* packed_3 = packed_at_2;
+            uint8_t* packed_at_2 = packed_2;
             uint8_t* block_sums_at = block_sums;
             // columns loop
             for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
@@ -205,7 +204,7 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx2_blocks(const tw_pack_args* args) {
               const __m256i v_38 = _mm256_maddubs_epi16(v_34, low_nibbles);
               const __m256i v_39 = _mm256_madd_epi16(v_38, ones_16);
               const __m256i v_40 = _mm256_add_epi32(v_37, v_39);
-              _mm256_stream_si256((__m256i *)packed_3, v_33); __asm__ volatile("" ::: "memory");
+              _mm256_stream_si256((__m256i *)packed_at_2, v_33); __asm__ volatile("" ::: "memory");
               const __m256i v_41 = _mm256_xor_si256(v_29, flip);
               const __m256i v_42 = _mm256_and_si256(v_41, low_nibbles);
               const __m256i v_43 = _mm256_maddubs_epi16(v_41, ones);
@@ -214,7 +213,7 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx2_blocks(const tw_pack_args* args) {
               const __m256i v_46 = _mm256_maddubs_epi16(v_42, low_nibbles);
               const __m256i v_47 = _mm256_madd_epi16(v_46, ones_16);
               const __m256i v_48 = _mm256_add_epi32(v_45, v_47);
-              _mm256_stream_si256((__m256i *)(packed_3 + 64),
+              _mm256_stream_si256((__m256i *)(packed_at_2 + 64),
                   v_41); __asm__ volatile("" ::: "memory");
               const __m256i v_49 = _mm256_xor_si256(v_32, flip);
               const __m256i v_50 = _mm256_and_si256(v_49, low_nibbles);
@@ -224,7 +223,7 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx2_blocks(const tw_pack_args* args) {
               const __m256i v_54 = _mm256_maddubs_epi16(v_50, low_nibbles);
               const __m256i v_55 = _mm256_madd_epi16(v_54, ones_16);
               const __m256i v_56 = _mm256_add_epi32(v_53, v_55);
-              _mm256_stream_si256((__m256i *)(packed_3 + 128),
+              _mm256_stream_si256((__m256i *)(packed_at_2 + 128),
                   v_49); __asm__ volatile("" ::: "memory");
               const __m256i v_57 = _mm256_xor_si256(v_31, flip);
               const __m256i v_58 = _mm256_and_si256(v_57, low_nibbles);
@@ -234,7 +233,7 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx2_blocks(const tw_pack_args* args) {
               const __m256i v_62 = _mm256_maddubs_epi16(v_58, low_nibbles);
               const __m256i v_63 = _mm256_madd_epi16(v_62, ones_16);
               const __m256i v_64 = _mm256_add_epi32(v_61, v_63);
-              _mm256_stream_si256((__m256i *)(packed_3 + 192),
+              _mm256_stream_si256((__m256i *)(packed_at_2 + 192),
                   v_57); __asm__ volatile("" ::: "memory");
               const __m256i v_65 =
                   _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(from_at + 16)));
@@ -284,7 +283,7 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx2_blocks(const tw_pack_args* args) {
               const __m256i v_102 = _mm256_maddubs_epi16(v_98, low_nibbles);
               const __m256i v_103 = _mm256_madd_epi16(v_102, ones_16);
               const __m256i v_104 = _mm256_add_epi32(v_101, v_103);
-              _mm256_stream_si256((__m256i *)(packed_3 + 256),
+              _mm256_stream_si256((__m256i *)(packed_at_2 + 256),
                   v_97); __asm__ volatile("" ::: "memory");
               const __m256i v_105 = _mm256_xor_si256(v_93, flip);
               const __m256i v_106 = _mm256_and_si256(v_105, low_nibbles);
@@ -294,7 +293,7 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx2_blocks(const tw_pack_args* args) {
               const __m256i v_110 = _mm256_maddubs_epi16(v_106, low_nibbles);
               const __m256i v_111 = _mm256_madd_epi16(v_110, ones_16);
               const __m256i v_112 = _mm256_add_epi32(v_109, v_111);
-              _mm256_stream_si256((__m256i *)(packed_3 + 320),
+              _mm256_stream_si256((__m256i *)(packed_at_2 + 320),
                   v_105); __asm__ volatile("" ::: "memory");
               const __m256i v_113 = _mm256_xor_si256(v_96, flip);
               const __m256i v_114 = _mm256_and_si256(v_113, low_nibbles);
@@ -304,7 +303,7 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx2_blocks(const tw_pack_args* args) {
               const __m256i v_118 = _mm256_maddubs_epi16(v_114, low_nibbles);
               const __m256i v_119 = _mm256_madd_epi16(v_118, ones_16);
               const __m256i v_120 = _mm256_add_epi32(v_117, v_119);
-              _mm256_stream_si256((__m256i *)(packed_3 + 384),
+              _mm256_stream_si256((__m256i *)(packed_at_2 + 384),
                   v_113); __asm__ volatile("" ::: "memory");
               const __m256i v_121 = _mm256_xor_si256(v_95, flip);
               const __m256i v_122 = _mm256_and_si256(v_121, low_nibbles);
@@ -314,7 +313,7 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx2_blocks(const tw_pack_args* args) {
               const __m256i v_126 = _mm256_maddubs_epi16(v_122, low_nibbles);
               const __m256i v_127 = _mm256_madd_epi16(v_126, ones_16);
               const __m256i v_128 = _mm256_add_epi32(v_125, v_127);
-              _mm256_stream_si256((__m256i *)(packed_3 + 448),
+              _mm256_stream_si256((__m256i *)(packed_at_2 + 448),
                   v_121); __asm__ volatile("" ::: "memory");
               const __m256i v_129 = _mm256_srai_epi32(v_128, 4);
               const __m256i v_130 = _mm256_sub_epi32(v_129, offset);
@@ -322,15 +321,15 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx2_blocks(const tw_pack_args* args) {
               const __m256i v_132 = _mm256_add_epi32(v_130, v_131);
               _mm256_storeu_si256((__m256i *)block_sums_at, v_132);
               from_at = row_8 + stride;
-              packed_3 += 32;
+              packed_at_2 += 32;
               block_sums_at += 32;
             }
             from += 32;
-            packed_at_2 += 512;
+            packed_2 += 512;
             ahead += 512;
           }
         } else {
-          uint8_t* packed_at_2 = packed_2;
+          uint8_t* packed_2 = packed_at;
           // piece loop
           for (size_t i_piece = 0; i_piece < count; ++i_piece) {
             _mm_prefetch((const char *)ahead, _MM_HINT_T0);
@@ -342,7 +341,7 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx2_blocks(const tw_pack_args* args) {
             _mm_prefetch((const char *)(ahead + 384), _MM_HINT_T0);
             _mm_prefetch((const char *)(ahead + 448), _MM_HINT_T0);
             const uint8_t* from_at = from;
-            uint8_t* packed_3 = packed_at_2;
+            uint8_t* packed_at_2 = packed_2;
             uint8_t* block_sums_at = block_sums;
             // columns loop
             for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
@@ -402,7 +401,7 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx2_blocks(const tw_pack_args* args) {
               const __m256i v_38 = _mm256_maddubs_epi16(v_34, low_nibbles);
               const __m256i v_39 = _mm256_madd_epi16(v_38, ones_16);
               const __m256i v_40 = _mm256_add_epi32(v_37, v_39);
-              _mm256_storeu_si256((__m256i *)packed_3, v_33);
+              _mm256_storeu_si256((__m256i *)packed_at_2, v_33);
               const __m256i v_41 = _mm256_xor_si256(v_29, flip);
               const __m256i v_42 = _mm256_and_si256(v_41, low_nibbles);
               const __m256i v_43 = _mm256_maddubs_epi16(v_41, ones);
@@ -411,7 +410,7 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx2_blocks(const tw_pack_args* args) {
               const __m256i v_46 = _mm256_maddubs_epi16(v_42, low_nibbles);
               const __m256i v_47 = _mm256_madd_epi16(v_46, ones_16);
               const __m256i v_48 = _mm256_add_epi32(v_45, v_47);
-              _mm256_storeu_si256((__m256i *)(packed_3 + 64), v_41);
+              _mm256_storeu_si256((__m256i *)(packed_at_2 + 64), v_41);
               const __m256i v_49 = _mm256_xor_si256(v_32, flip);
               const __m256i v_50 = _mm256_and_si256(v_49, low_nibbles);
               const __m256i v_51 = _mm256_maddubs_epi16(v_49, ones);
@@ -420,7 +419,7 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx2_blocks(const tw_pack_args* args) {
               const __m256i v_54 = _mm256_maddubs_epi16(v_50, low_nibbles);
               const __m256i v_55 = _mm256_madd_epi16(v_54, ones_16);
               const __m256i v_56 = _mm256_add_epi32(v_53, v_55);
-              _mm256_storeu_si256((__m256i *)(packed_3 + 128), v_49);
+              _mm256_storeu_si256((__m256i *)(packed_at_2 + 128), v_49);
               const __m256i v_57 = _mm256_xor_si256(v_31, flip);
               const __m256i v_58 = _mm256_and_si256(v_57, low_nibbles);
               const __m256i v_59 = _mm256_maddubs_epi16(v_57, ones);
@@ -429,7 +428,7 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx2_blocks(const tw_pack_args* args) {
               const __m256i v_62 = _mm256_maddubs_epi16(v_58, low_nibbles);
               const __m256i v_63 = _mm256_madd_epi16(v_62, ones_16);
               const __m256i v_64 = _mm256_add_epi32(v_61, v_63);
-              _mm256_storeu_si256((__m256i *)(packed_3 + 192), v_57);
+              _mm256_storeu_si256((__m256i *)(packed_at_2 + 192), v_57);
               const __m256i v_65 =
                   _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(from_at + 16)));
               const __m256i v_66 =
@@ -478,7 +477,7 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx2_blocks(const tw_pack_args* args) {
               const __m256i v_102 = _mm256_maddubs_epi16(v_98, low_nibbles);
               const __m256i v_103 = _mm256_madd_epi16(v_102, ones_16);
               const __m256i v_104 = _mm256_add_epi32(v_101, v_103);
-              _mm256_storeu_si256((__m256i *)(packed_3 + 256), v_97);
+              _mm256_storeu_si256((__m256i *)(packed_at_2 + 256), v_97);
               const __m256i v_105 = _mm256_xor_si256(v_93, flip);
               const __m256i v_106 = _mm256_and_si256(v_105, low_nibbles);
               const __m256i v_107 = _mm256_maddubs_epi16(v_105, ones);
@@ -487,7 +486,7 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx2_blocks(const tw_pack_args* args) {
               const __m256i v_110 = _mm256_maddubs_epi16(v_106, low_nibbles);
               const __m256i v_111 = _mm256_madd_epi16(v_110, ones_16);
               const __m256i v_112 = _mm256_add_epi32(v_109, v_111);
-              _mm256_storeu_si256((__m256i *)(packed_3 + 320), v_105);
+              _mm256_storeu_si256((__m256i *)(packed_at_2 + 320), v_105);
               const __m256i v_113 = _mm256_xor_si256(v_96, flip);
               const __m256i v_114 = _mm256_and_si256(v_113, low_nibbles);
               const __m256i v_115 = _mm256_maddubs_epi16(v_113, ones);
@@ -496,7 +495,7 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx2_blocks(const tw_pack_args* args) {
               const __m256i v_118 = _mm256_maddubs_epi16(v_114, low_nibbles);
               const __m256i v_119 = _mm256_madd_epi16(v_118, ones_16);
               const __m256i v_120 = _mm256_add_epi32(v_117, v_119);
-              _mm256_storeu_si256((__m256i *)(packed_3 + 384), v_113);
+              _mm256_storeu_si256((__m256i *)(packed_at_2 + 384), v_113);
               const __m256i v_121 = _mm256_xor_si256(v_95, flip);
               const __m256i v_122 = _mm256_and_si256(v_121, low_nibbles);
               const __m256i v_123 = _mm256_maddubs_epi16(v_121, ones);
@@ -505,33 +504,33 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx2_blocks(const tw_pack_args* args) {
               const __m256i v_126 = _mm256_maddubs_epi16(v_122, low_nibbles);
               const __m256i v_127 = _mm256_madd_epi16(v_126, ones_16);
               const __m256i v_128 = _mm256_add_epi32(v_125, v_127);
-              _mm256_storeu_si256((__m256i *)(packed_3 + 448), v_121);
+              _mm256_storeu_si256((__m256i *)(packed_at_2 + 448), v_121);
               const __m256i v_129 = _mm256_srai_epi32(v_128, 4);
               const __m256i v_130 = _mm256_sub_epi32(v_129, offset);
               const __m256i v_131 = _mm256_loadu_si256((const __m256i *)block_sums_at);
               const __m256i v_132 = _mm256_add_epi32(v_130, v_131);
               _mm256_storeu_si256((__m256i *)block_sums_at, v_132);
               from_at = row_8 + stride;
-              packed_3 += 32;
+              packed_at_2 += 32;
               block_sums_at += 32;
             }
             from += 32;
-            packed_at_2 += 512;
+            packed_2 += 512;
             ahead += 512;
           }
         }
         first += 4;
         source_at += 128;
         next_2 += 1920;
-        packed_2 += 2048;
+        packed_at += 2048;
       }
-      uint8_t* const to_scales = packed_at + s;
+      const size_t vectors = 16 / 8;
       uint8_t* block_sums_at = block_sums;
       uint8_t* sums_at = sums;
       uint8_t* scales_at_2 = scales;
       uint8_t* to_scales_at = to_scales;
       // columns loop
-      for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
+      for (size_t i_columns = 0; i_columns < vectors; ++i_columns) {
         const __m256i v = _mm256_loadu_si256((const __m256i *)block_sums_at);
         const __m128i scale = _mm_loadu_si128((const __m128i *)scales_at_2);
         _mm_storeu_si128((__m128i *)to_scales_at, scale);

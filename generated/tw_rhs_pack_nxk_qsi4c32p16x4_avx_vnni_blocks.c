@@ -86,6 +86,7 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx_vnni_blocks(const tw_pack_args* args) {
     uint8_t* packed_at = packed;
     // block loop
     for (size_t i_block = 0; i_block < blocks; ++i_block) {
+      uint8_t* const to_scales = packed_at + s;
       const size_t s_2 = 1 * 32;
       if (rows < 16) {
         memset(scales, 0, s_2);
@@ -107,14 +108,12 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx_vnni_blocks(const tw_pack_args* args) {
         scales_at += 2;
       }
       memset(block_sums, 0, 64);
-      const size_t parts_2 = block / 64;
       size_t first = 0;
       const uint8_t* source_at = source;
       size_t next_2 = next_at;
-      uint8_t* packed_2 = packed_at;
       // run loop: 4 per iteration
-      for (size_t i_run = 0; i_run < parts_2; i_run += 4) {
-        const size_t count = parts_2 - first < 4 ? parts_2 - first : 4;
+      for (size_t i_run = 0; i_run < parts; i_run += 4) {
+        const size_t count = parts - first < 4 ? parts - first : 4;
         const size_t row_bytes_2 = count * 32;
         if (missing != 0) {
           memset(scratch, no_codes, row_bytes_2 * 16);
@@ -131,8 +130,8 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx_vnni_blocks(const tw_pack_args* args) {
         const size_t stride = missing == 0 ? source_stride : row_bytes_2;
         const size_t distance = next == 0 ? 0 : next_2;
         const uint8_t* ahead = from + distance;
-        if (((uintptr_t)packed_2 & 63) + (args->packed_stride & 63) == 0) {
-          uint8_t* packed_at_2 = packed_2;
+        if (((uintptr_t)packed_at & 63) + (args->packed_stride & 63) == 0) {
+          uint8_t* packed_2 = packed_at;
           // piece loop
           for (size_t i_piece = 0; i_piece < count; ++i_piece) {
             _mm_prefetch((const char *)ahead, _MM_HINT_T0);
@@ -144,7 +143,7 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx_vnni_blocks(const tw_pack_args* args) {
             _mm_prefetch((const char *)(ahead + 384), _MM_HINT_T0);
             _mm_prefetch((const char *)(ahead + 448), _MM_HINT_T0);
             const uint8_t* from_at = from;
-            uint8_t* packed_3 = packed_at_2;
+            uint8_t* packed_at_2 = packed_2;
             uint8_t* block_sums_at = block_sums;
             // columns loop
             for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
@@ -200,24 +199,24 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx_vnni_blocks(const tw_pack_args* args) {
               const __m256i v_34 = _mm256_and_si256(v_33, low_nibbles);
               const __m256i v_35 = _mm256_dpbusd_avx_epi32(sum, v_33, ones);
               const __m256i v_36 = _mm256_dpbusd_avx_epi32(v_35, v_34, low_nibbles);
-              _mm256_stream_si256((__m256i *)packed_3, v_33); __asm__ volatile("" ::: "memory");
+              _mm256_stream_si256((__m256i *)packed_at_2, v_33); __asm__ volatile("" ::: "memory");
               const __m256i v_37 = _mm256_xor_si256(v_29, flip);
               const __m256i v_38 = _mm256_and_si256(v_37, low_nibbles);
               const __m256i v_39 = _mm256_dpbusd_avx_epi32(v_36, v_37, ones);
               const __m256i v_40 = _mm256_dpbusd_avx_epi32(v_39, v_38, low_nibbles);
-              _mm256_stream_si256((__m256i *)(packed_3 + 64),
+              _mm256_stream_si256((__m256i *)(packed_at_2 + 64),
                   v_37); __asm__ volatile("" ::: "memory");
               const __m256i v_41 = _mm256_xor_si256(v_32, flip);
               const __m256i v_42 = _mm256_and_si256(v_41, low_nibbles);
               const __m256i v_43 = _mm256_dpbusd_avx_epi32(v_40, v_41, ones);
               const __m256i v_44 = _mm256_dpbusd_avx_epi32(v_43, v_42, low_nibbles);
-              _mm256_stream_si256((__m256i *)(packed_3 + 128),
+              _mm256_stream_si256((__m256i *)(packed_at_2 + 128),
                   v_41); __asm__ volatile("" ::: "memory");
               const __m256i v_45 = _mm256_xor_si256(v_31, flip);
               const __m256i v_46 = _mm256_and_si256(v_45, low_nibbles);
               const __m256i v_47 = _mm256_dpbusd_avx_epi32(v_44, v_45, ones);
               const __m256i v_48 = _mm256_dpbusd_avx_epi32(v_47, v_46, low_nibbles);
-              _mm256_stream_si256((__m256i *)(packed_3 + 192),
+              _mm256_stream_si256((__m256i *)(packed_at_2 + 192),
                   v_45); __asm__ volatile("" ::: "memory");
               const __m256i v_49 =
                   _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(from_at + 16)));
@@ -263,25 +262,25 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx_vnni_blocks(const tw_pack_args* args) {
               const __m256i v_82 = _mm256_and_si256(v_81, low_nibbles);
               const __m256i v_83 = _mm256_dpbusd_avx_epi32(v_48, v_81, ones);
               const __m256i v_84 = _mm256_dpbusd_avx_epi32(v_83, v_82, low_nibbles);
-              _mm256_stream_si256((__m256i *)(packed_3 + 256),
+              _mm256_stream_si256((__m256i *)(packed_at_2 + 256),
                   v_81); __asm__ volatile("" ::: "memory");
               const __m256i v_85 = _mm256_xor_si256(v_77, flip);
               const __m256i v_86 = _mm256_and_si256(v_85, low_nibbles);
               const __m256i v_87 = _mm256_dpbusd_avx_epi32(v_84, v_85, ones);
               const __m256i v_88 = _mm256_dpbusd_avx_epi32(v_87, v_86, low_nibbles);
-              _mm256_stream_si256((__m256i *)(packed_3 + 320),
+              _mm256_stream_si256((__m256i *)(packed_at_2 + 320),
                   v_85); __asm__ volatile("" ::: "memory");
               const __m256i v_89 = _mm256_xor_si256(v_80, flip);
               const __m256i v_90 = _mm256_and_si256(v_89, low_nibbles);
               const __m256i v_91 = _mm256_dpbusd_avx_epi32(v_88, v_89, ones);
               const __m256i v_92 = _mm256_dpbusd_avx_epi32(v_91, v_90, low_nibbles);
-              _mm256_stream_si256((__m256i *)(packed_3 + 384),
+              _mm256_stream_si256((__m256i *)(packed_at_2 + 384),
                   v_89); __asm__ volatile("" ::: "memory");
               const __m256i v_93 = _mm256_xor_si256(v_79, flip);
               const __m256i v_94 = _mm256_and_si256(v_93, low_nibbles);
               const __m256i v_95 = _mm256_dpbusd_avx_epi32(v_92, v_93, ones);
               const __m256i v_96 = _mm256_dpbusd_avx_epi32(v_95, v_94, low_nibbles);
-              _mm256_stream_si256((__m256i *)(packed_3 + 448),
+              _mm256_stream_si256((__m256i *)(packed_at_2 + 448),
                   v_93); __asm__ volatile("" ::: "memory");
               const __m256i v_97 = _mm256_srai_epi32(v_96, 4);
               const __m256i v_98 = _mm256_sub_epi32(v_97, offset);
@@ -289,15 +288,15 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx_vnni_blocks(const tw_pack_args* args) {
               const __m256i v_100 = _mm256_add_epi32(v_98, v_99);
               _mm256_storeu_si256((__m256i *)block_sums_at, v_100);
               from_at = row_8 + stride;
-              packed_3 += 32;
+              packed_at_2 += 32;
               block_sums_at += 32;
             }
             from += 32;
-            packed_at_2 += 512;
+            packed_2 += 512;
             ahead += 512;
           }
         } else {
-          uint8_t* packed_at_2 = packed_2;
+          uint8_t* packed_2 = packed_at;
           // piece loop
           for (size_t i_piece = 0; i_piece < count; ++i_piece) {
             _mm_prefetch((const char *)ahead, _MM_HINT_T0);
@@ -309,7 +308,7 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx_vnni_blocks(const tw_pack_args* args) {
             _mm_prefetch((const char *)(ahead + 384), _MM_HINT_T0);
             _mm_prefetch((const char *)(ahead + 448), _MM_HINT_T0);
             const uint8_t* from_at = from;
-            uint8_t* packed_3 = packed_at_2;
+            uint8_t* packed_at_2 = packed_2;
             uint8_t* block_sums_at = block_sums;
             // columns loop
             for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
@@ -365,22 +364,22 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx_vnni_blocks(const tw_pack_args* args) {
               const __m256i v_34 = _mm256_and_si256(v_33, low_nibbles);
               const __m256i v_35 = _mm256_dpbusd_avx_epi32(sum, v_33, ones);
               const __m256i v_36 = _mm256_dpbusd_avx_epi32(v_35, v_34, low_nibbles);
-              _mm256_storeu_si256((__m256i *)packed_3, v_33);
+              _mm256_storeu_si256((__m256i *)packed_at_2, v_33);
               const __m256i v_37 = _mm256_xor_si256(v_29, flip);
               const __m256i v_38 = _mm256_and_si256(v_37, low_nibbles);
               const __m256i v_39 = _mm256_dpbusd_avx_epi32(v_36, v_37, ones);
               const __m256i v_40 = _mm256_dpbusd_avx_epi32(v_39, v_38, low_nibbles);
-              _mm256_storeu_si256((__m256i *)(packed_3 + 64), v_37);
+              _mm256_storeu_si256((__m256i *)(packed_at_2 + 64), v_37);
               const __m256i v_41 = _mm256_xor_si256(v_32, flip);
               const __m256i v_42 = _mm256_and_si256(v_41, low_nibbles);
               const __m256i v_43 = _mm256_dpbusd_avx_epi32(v_40, v_41, ones);
               const __m256i v_44 = _mm256_dpbusd_avx_epi32(v_43, v_42, low_nibbles);
-              _mm256_storeu_si256((__m256i *)(packed_3 + 128), v_41);
+              _mm256_storeu_si256((__m256i *)(packed_at_2 + 128), v_41);
               const __m256i v_45 = _mm256_xor_si256(v_31, flip);
               const __m256i v_46 = _mm256_and_si256(v_45, low_nibbles);
               const __m256i v_47 = _mm256_dpbusd_avx_epi32(v_44, v_45, ones);
               const __m256i v_48 = _mm256_dpbusd_avx_epi32(v_47, v_46, low_nibbles);
-              _mm256_storeu_si256((__m256i *)(packed_3 + 192), v_45);
+              _mm256_storeu_si256((__m256i *)(packed_at_2 + 192), v_45);
               const __m256i v_49 =
                   _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(from_at + 16)));
               const __m256i v_50 =
@@ -425,48 +424,48 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx_vnni_blocks(const tw_pack_args* args) {
               const __m256i v_82 = _mm256_and_si256(v_81, low_nibbles);
               const __m256i v_83 = _mm256_dpbusd_avx_epi32(v_48, v_81, ones);
               const __m256i v_84 = _mm256_dpbusd_avx_epi32(v_83, v_82, low_nibbles);
-              _mm256_storeu_si256((__m256i *)(packed_3 + 256), v_81);
+              _mm256_storeu_si256((__m256i *)(packed_at_2 + 256), v_81);
               const __m256i v_85 = _mm256_xor_si256(v_77, flip);
               const __m256i v_86 = _mm256_and_si256(v_85, low_nibbles);
               const __m256i v_87 = _mm256_dpbusd_avx_epi32(v_84, v_85, ones);
               const __m256i v_88 = _mm256_dpbusd_avx_epi32(v_87, v_86, low_nibbles);
-              _mm256_storeu_si256((__m256i *)(packed_3 + 320), v_85);
+              _mm256_storeu_si256((__m256i *)(packed_at_2 + 320), v_85);
               const __m256i v_89 = _mm256_xor_si256(v_80, flip);
               const __m256i v_90 = _mm256_and_si256(v_89, low_nibbles);
               const __m256i v_91 = _mm256_dpbusd_avx_epi32(v_88, v_89, ones);
               const __m256i v_92 = _mm256_dpbusd_avx_epi32(v_91, v_90, low_nibbles);
-              _mm256_storeu_si256((__m256i *)(packed_3 + 384), v_89);
+              _mm256_storeu_si256((__m256i *)(packed_at_2 + 384), v_89);
               const __m256i v_93 = _mm256_xor_si256(v_79, flip);
               const __m256i v_94 = _mm256_and_si256(v_93, low_nibbles);
               const __m256i v_95 = _mm256_dpbusd_avx_epi32(v_92, v_93, ones);
               const __m256i v_96 = _mm256_dpbusd_avx_epi32(v_95, v_94, low_nibbles);
-              _mm256_storeu_si256((__m256i *)(packed_3 + 448), v_93);
+              _mm256_storeu_si256((__m256i *)(packed_at_2 + 448), v_93);
               const __m256i v_97 = _mm256_srai_epi32(v_96, 4);
               const __m256i v_98 = _mm256_sub_epi32(v_97, offset);
               const __m256i v_99 = _mm256_loadu_si256((const __m256i *)block_sums_at);
               const __m256i v_100 = _mm256_add_epi32(v_98, v_99);
               _mm256_storeu_si256((__m256i *)block_sums_at, v_100);
               from_at = row_8 + stride;
-              packed_3 += 32;
+              packed_at_2 += 32;
               block_sums_at += 32;
             }
             from += 32;
-            packed_at_2 += 512;
+            packed_2 += 512;
             ahead += 512;
           }
         }
         first += 4;
         source_at += 128;
         next_2 += 1920;
-        packed_2 += 2048;
+        packed_at += 2048;
       }
-      uint8_t* const to_scales = packed_at + s;
+      const size_t vectors = 16 / 8;
       uint8_t* block_sums_at = block_sums;
       uint8_t* sums_at = sums;
       uint8_t* scales_at_2 = scales;
       uint8_t* to_scales_at = to_scales;
       // columns loop
-      for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
+      for (size_t i_columns = 0; i_columns < vectors; ++i_columns) {
         const __m256i v = _mm256_loadu_si256((const __m256i *)block_sums_at);
         const __m128i scale = _mm_loadu_si128((const __m128i *)scales_at_2);
         _mm_storeu_si128((__m128i *)to_scales_at, scale);

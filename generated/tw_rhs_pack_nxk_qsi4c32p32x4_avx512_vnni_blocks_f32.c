@@ -86,6 +86,7 @@ void tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_blocks_f32(const tw_pack_args* arg
     uint8_t* packed_at = packed;
     // block loop
     for (size_t i_block = 0; i_block < blocks; ++i_block) {
+      uint8_t* const to_scales = packed_at + s;
       const size_t s_2 = 1 * 128;
       if (rows < 32) {
         memset(scales, 0, s_2);
@@ -107,14 +108,12 @@ void tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_blocks_f32(const tw_pack_args* arg
         scales_at += 4;
       }
       memset(block_sums, 0, 128);
-      const size_t parts_2 = block / 64;
       size_t first = 0;
       const uint8_t* source_at = source;
       size_t next_2 = next_at;
-      uint8_t* packed_2 = packed_at;
       // run loop: 4 per iteration
-      for (size_t i_run = 0; i_run < parts_2; i_run += 4) {
-        const size_t count = parts_2 - first < 4 ? parts_2 - first : 4;
+      for (size_t i_run = 0; i_run < parts; i_run += 4) {
+        const size_t count = parts - first < 4 ? parts - first : 4;
         const size_t row_bytes_2 = count * 32;
         if (missing != 0) {
           memset(scratch, no_codes, row_bytes_2 * 32);
@@ -131,8 +130,8 @@ void tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_blocks_f32(const tw_pack_args* arg
         const size_t stride = missing == 0 ? source_stride : row_bytes_2;
         const size_t distance = next == 0 ? 0 : next_2;
         const uint8_t* ahead = from + distance;
-        if (((uintptr_t)packed_2 & 63) + (args->packed_stride & 63) == 0) {
-          uint8_t* packed_at_2 = packed_2;
+        if (((uintptr_t)packed_at & 63) + (args->packed_stride & 63) == 0) {
+          uint8_t* packed_2 = packed_at;
           // piece loop
           for (size_t i_piece = 0; i_piece < count; ++i_piece) {
             _mm_prefetch((const char *)ahead, _MM_HINT_T0);
@@ -152,7 +151,7 @@ void tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_blocks_f32(const tw_pack_args* arg
             _mm_prefetch((const char *)(ahead + 896), _MM_HINT_T0);
             _mm_prefetch((const char *)(ahead + 960), _MM_HINT_T0);
             const uint8_t* from_at = from;
-            uint8_t* packed_3 = packed_at_2;
+            uint8_t* packed_at_2 = packed_2;
             uint8_t* block_sums_at = block_sums;
             // columns loop
             for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
@@ -227,22 +226,22 @@ void tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_blocks_f32(const tw_pack_args* arg
               const __m512i v_42 = _mm512_and_si512(v_41, low_nibbles);
               const __m512i v_43 = _mm512_dpbusd_epi32(sum, v_41, ones);
               const __m512i v_44 = _mm512_dpbusd_epi32(v_43, v_42, low_nibbles);
-              _mm512_stream_si512((__m512i *)packed_3, v_41);
+              _mm512_stream_si512((__m512i *)packed_at_2, v_41);
               const __m512i v_45 = _mm512_xor_si512(v_37, flip);
               const __m512i v_46 = _mm512_and_si512(v_45, low_nibbles);
               const __m512i v_47 = _mm512_dpbusd_epi32(v_44, v_45, ones);
               const __m512i v_48 = _mm512_dpbusd_epi32(v_47, v_46, low_nibbles);
-              _mm512_stream_si512((__m512i *)(packed_3 + 128), v_45);
+              _mm512_stream_si512((__m512i *)(packed_at_2 + 128), v_45);
               const __m512i v_49 = _mm512_xor_si512(v_40, flip);
               const __m512i v_50 = _mm512_and_si512(v_49, low_nibbles);
               const __m512i v_51 = _mm512_dpbusd_epi32(v_48, v_49, ones);
               const __m512i v_52 = _mm512_dpbusd_epi32(v_51, v_50, low_nibbles);
-              _mm512_stream_si512((__m512i *)(packed_3 + 256), v_49);
+              _mm512_stream_si512((__m512i *)(packed_at_2 + 256), v_49);
               const __m512i v_53 = _mm512_xor_si512(v_39, flip);
               const __m512i v_54 = _mm512_and_si512(v_53, low_nibbles);
               const __m512i v_55 = _mm512_dpbusd_epi32(v_52, v_53, ones);
               const __m512i v_56 = _mm512_dpbusd_epi32(v_55, v_54, low_nibbles);
-              _mm512_stream_si512((__m512i *)(packed_3 + 384), v_53);
+              _mm512_stream_si512((__m512i *)(packed_at_2 + 384), v_53);
               const __m512i v_57 =
                   _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(from_at + 16)));
               const __m512i v_58 =
@@ -303,37 +302,37 @@ void tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_blocks_f32(const tw_pack_args* arg
               const __m512i v_98 = _mm512_and_si512(v_97, low_nibbles);
               const __m512i v_99 = _mm512_dpbusd_epi32(v_56, v_97, ones);
               const __m512i v_100 = _mm512_dpbusd_epi32(v_99, v_98, low_nibbles);
-              _mm512_stream_si512((__m512i *)(packed_3 + 512), v_97);
+              _mm512_stream_si512((__m512i *)(packed_at_2 + 512), v_97);
               const __m512i v_101 = _mm512_xor_si512(v_93, flip);
               const __m512i v_102 = _mm512_and_si512(v_101, low_nibbles);
               const __m512i v_103 = _mm512_dpbusd_epi32(v_100, v_101, ones);
               const __m512i v_104 = _mm512_dpbusd_epi32(v_103, v_102, low_nibbles);
-              _mm512_stream_si512((__m512i *)(packed_3 + 640), v_101);
+              _mm512_stream_si512((__m512i *)(packed_at_2 + 640), v_101);
               const __m512i v_105 = _mm512_xor_si512(v_96, flip);
               const __m512i v_106 = _mm512_and_si512(v_105, low_nibbles);
               const __m512i v_107 = _mm512_dpbusd_epi32(v_104, v_105, ones);
               const __m512i v_108 = _mm512_dpbusd_epi32(v_107, v_106, low_nibbles);
-              _mm512_stream_si512((__m512i *)(packed_3 + 768), v_105);
+              _mm512_stream_si512((__m512i *)(packed_at_2 + 768), v_105);
               const __m512i v_109 = _mm512_xor_si512(v_95, flip);
               const __m512i v_110 = _mm512_and_si512(v_109, low_nibbles);
               const __m512i v_111 = _mm512_dpbusd_epi32(v_108, v_109, ones);
               const __m512i v_112 = _mm512_dpbusd_epi32(v_111, v_110, low_nibbles);
-              _mm512_stream_si512((__m512i *)(packed_3 + 896), v_109);
+              _mm512_stream_si512((__m512i *)(packed_at_2 + 896), v_109);
               const __m512i v_113 = _mm512_srai_epi32(v_112, 4);
               const __m512i v_114 = _mm512_sub_epi32(v_113, offset);
               const __m512i v_115 = _mm512_loadu_si512((const void *)block_sums_at);
               const __m512i v_116 = _mm512_add_epi32(v_114, v_115);
               _mm512_storeu_si512((void *)block_sums_at, v_116);
               from_at = row_16 + stride;
-              packed_3 += 64;
+              packed_at_2 += 64;
               block_sums_at += 64;
             }
             from += 32;
-            packed_at_2 += 1024;
+            packed_2 += 1024;
             ahead += 1024;
           }
         } else {
-          uint8_t* packed_at_2 = packed_2;
+          uint8_t* packed_2 = packed_at;
           // piece loop
           for (size_t i_piece = 0; i_piece < count; ++i_piece) {
             _mm_prefetch((const char *)ahead, _MM_HINT_T0);
@@ -353,7 +352,7 @@ void tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_blocks_f32(const tw_pack_args* arg
             _mm_prefetch((const char *)(ahead + 896), _MM_HINT_T0);
             _mm_prefetch((const char *)(ahead + 960), _MM_HINT_T0);
             const uint8_t* from_at = from;
-            uint8_t* packed_3 = packed_at_2;
+            uint8_t* packed_at_2 = packed_2;
             uint8_t* block_sums_at = block_sums;
             // columns loop
             for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
@@ -428,22 +427,22 @@ void tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_blocks_f32(const tw_pack_args* arg
               const __m512i v_42 = _mm512_and_si512(v_41, low_nibbles);
               const __m512i v_43 = _mm512_dpbusd_epi32(sum, v_41, ones);
               const __m512i v_44 = _mm512_dpbusd_epi32(v_43, v_42, low_nibbles);
-              _mm512_storeu_si512((void *)packed_3, v_41);
+              _mm512_storeu_si512((void *)packed_at_2, v_41);
               const __m512i v_45 = _mm512_xor_si512(v_37, flip);
               const __m512i v_46 = _mm512_and_si512(v_45, low_nibbles);
               const __m512i v_47 = _mm512_dpbusd_epi32(v_44, v_45, ones);
               const __m512i v_48 = _mm512_dpbusd_epi32(v_47, v_46, low_nibbles);
-              _mm512_storeu_si512((void *)(packed_3 + 128), v_45);
+              _mm512_storeu_si512((void *)(packed_at_2 + 128), v_45);
               const __m512i v_49 = _mm512_xor_si512(v_40, flip);
               const __m512i v_50 = _mm512_and_si512(v_49, low_nibbles);
               const __m512i v_51 = _mm512_dpbusd_epi32(v_48, v_49, ones);
               const __m512i v_52 = _mm512_dpbusd_epi32(v_51, v_50, low_nibbles);
-              _mm512_storeu_si512((void *)(packed_3 + 256), v_49);
+              _mm512_storeu_si512((void *)(packed_at_2 + 256), v_49);
               const __m512i v_53 = _mm512_xor_si512(v_39, flip);
               const __m512i v_54 = _mm512_and_si512(v_53, low_nibbles);
               const __m512i v_55 = _mm512_dpbusd_epi32(v_52, v_53, ones);
               const __m512i v_56 = _mm512_dpbusd_epi32(v_55, v_54, low_nibbles);
-              _mm512_storeu_si512((void *)(packed_3 + 384), v_53);
+              _mm512_storeu_si512((void *)(packed_at_2 + 384), v_53);
               const __m512i v_57 =
                   _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(from_at + 16)));
               const __m512i v_58 =
@@ -504,48 +503,48 @@ void tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_blocks_f32(const tw_pack_args* arg
               const __m512i v_98 = _mm512_and_si512(v_97, low_nibbles);
               const __m512i v_99 = _mm512_dpbusd_epi32(v_56, v_97, ones);
               const __m512i v_100 = _mm512_dpbusd_epi32(v_99, v_98, low_nibbles);
-              _mm512_storeu_si512((void *)(packed_3 + 512), v_97);
+              _mm512_storeu_si512((void *)(packed_at_2 + 512), v_97);
               const __m512i v_101 = _mm512_xor_si512(v_93, flip);
               const __m512i v_102 = _mm512_and_si512(v_101, low_nibbles);
               const __m512i v_103 = _mm512_dpbusd_epi32(v_100, v_101, ones);
               const __m512i v_104 = _mm512_dpbusd_epi32(v_103, v_102, low_nibbles);
-              _mm512_storeu_si512((void *)(packed_3 + 640), v_101);
+              _mm512_storeu_si512((void *)(packed_at_2 + 640), v_101);
               const __m512i v_105 = _mm512_xor_si512(v_96, flip);
               const __m512i v_106 = _mm512_and_si512(v_105, low_nibbles);
               const __m512i v_107 = _mm512_dpbusd_epi32(v_104, v_105, ones);
               const __m512i v_108 = _mm512_dpbusd_epi32(v_107, v_106, low_nibbles);
-              _mm512_storeu_si512((void *)(packed_3 + 768), v_105);
+              _mm512_storeu_si512((void *)(packed_at_2 + 768), v_105);
               const __m512i v_109 = _mm512_xor_si512(v_95, flip);
               const __m512i v_110 = _mm512_and_si512(v_109, low_nibbles);
               const __m512i v_111 = _mm512_dpbusd_epi32(v_108, v_109, ones);
               const __m512i v_112 = _mm512_dpbusd_epi32(v_111, v_110, low_nibbles);
-              _mm512_storeu_si512((void *)(packed_3 + 896), v_109);
+              _mm512_storeu_si512((void *)(packed_at_2 + 896), v_109);
               const __m512i v_113 = _mm512_srai_epi32(v_112, 4);
               const __m512i v_114 = _mm512_sub_epi32(v_113, offset);
               const __m512i v_115 = _mm512_loadu_si512((const void *)block_sums_at);
               const __m512i v_116 = _mm512_add_epi32(v_114, v_115);
               _mm512_storeu_si512((void *)block_sums_at, v_116);
               from_at = row_16 + stride;
-              packed_3 += 64;
+              packed_at_2 += 64;
               block_sums_at += 64;
             }
             from += 32;
-            packed_at_2 += 1024;
+            packed_2 += 1024;
             ahead += 1024;
           }
         }
         first += 4;
         source_at += 128;
         next_2 += 3968;
-        packed_2 += 4096;
+        packed_at += 4096;
       }
-      uint8_t* const to_scales = packed_at + s;
+      const size_t vectors = 32 / 16;
       uint8_t* block_sums_at = block_sums;
       uint8_t* sums_at = sums;
       uint8_t* scales_at_2 = scales;
       uint8_t* to_scales_at = to_scales;
       // columns loop
-      for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
+      for (size_t i_columns = 0; i_columns < vectors; ++i_columns) {
         const __m512i v = _mm512_loadu_si512((const void *)block_sums_at);
         const __m512i scale = _mm512_loadu_si512((const void *)scales_at_2);
         _mm512_storeu_si512((void *)to_scales_at, scale);

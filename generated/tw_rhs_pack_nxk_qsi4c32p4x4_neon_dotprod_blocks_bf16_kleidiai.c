@@ -88,6 +88,7 @@ void tw_rhs_pack_nxk_qsi4c32p4x4_neon_dotprod_blocks_bf16_kleidiai(const tw_pack
     uint8_t* packed_at = packed;
     // block loop
     for (size_t i_block = 0; i_block < blocks; ++i_block) {
+      uint8_t* const to_scales = packed_at + s;
       size_t following = rows > 1 ? rows - 1 : 0;
       const uint8_t* scales_from_at = scales_from;
       uint8_t* scales_at = scales;
@@ -107,14 +108,12 @@ void tw_rhs_pack_nxk_qsi4c32p4x4_neon_dotprod_blocks_bf16_kleidiai(const tw_pack
         scales_at += 2;
       }
       memset(block_sums, 0, 16);
-      const size_t parts_2 = block / 64;
       size_t first = 0;
       const uint8_t* source_at = source;
       size_t next_2 = next_at;
-      uint8_t* packed_2 = packed_at;
       // run loop: 4 per iteration
-      for (size_t i_run = 0; i_run < parts_2; i_run += 4) {
-        const size_t count = parts_2 - first < 4 ? parts_2 - first : 4;
+      for (size_t i_run = 0; i_run < parts; i_run += 4) {
+        const size_t count = parts - first < 4 ? parts - first : 4;
         const size_t row_bytes_2 = count * 32;
         if (missing != 0) {
           size_t following_2 = rows > 1 ? rows - 1 : 0;
@@ -131,14 +130,14 @@ void tw_rhs_pack_nxk_qsi4c32p4x4_neon_dotprod_blocks_bf16_kleidiai(const tw_pack
         const uint8_t* from = missing == 0 ? source_at : scratch;
         const size_t stride = missing == 0 ? source_stride : row_bytes_2;
         const size_t distance = next == 0 ? 0 : next_2;
-        uint8_t* packed_at_2 = packed_2;
+        uint8_t* packed_2 = packed_at;
         const uint8_t* ahead = from + distance;
         // piece loop
         for (size_t i_piece = 0; i_piece < count; ++i_piece) {
           __builtin_prefetch((const void *)ahead, 0, 3);
           __builtin_prefetch((const void *)(ahead + 64), 0, 3);
           const uint8_t* from_at = from;
-          uint8_t* packed_3 = packed_at_2;
+          uint8_t* packed_at_2 = packed_2;
           uint8_t* block_sums_at = block_sums;
           // columns loop
           for (size_t i_columns = 0; i_columns < 1; ++i_columns) {
@@ -171,25 +170,25 @@ void tw_rhs_pack_nxk_qsi4c32p4x4_neon_dotprod_blocks_bf16_kleidiai(const tw_pack
             const int32x4_t v_23 = vdotq_s32(sum, vreinterpretq_s8_u8(v_22), ones);
             const uint8x16_t v_24 = vandq_u8(v_21, high_nibbles);
             const int32x4_t v_25 = vdotq_s32(v_23, vreinterpretq_s8_u8(v_24), ones);
-            vst1q_s8((int8_t *)packed_3, vreinterpretq_s8_u8(v_21));
+            vst1q_s8((int8_t *)packed_at_2, vreinterpretq_s8_u8(v_21));
             const uint8x16_t v_26 = veorq_u8(v_17, flip);
             const uint8x16_t v_27 = vshlq_n_u8(v_26, 4);
             const int32x4_t v_28 = vdotq_s32(v_25, vreinterpretq_s8_u8(v_27), ones);
             const uint8x16_t v_29 = vandq_u8(v_26, high_nibbles);
             const int32x4_t v_30 = vdotq_s32(v_28, vreinterpretq_s8_u8(v_29), ones);
-            vst1q_s8((int8_t *)(packed_3 + 16), vreinterpretq_s8_u8(v_26));
+            vst1q_s8((int8_t *)(packed_at_2 + 16), vreinterpretq_s8_u8(v_26));
             const uint8x16_t v_31 = veorq_u8(v_20, flip);
             const uint8x16_t v_32 = vshlq_n_u8(v_31, 4);
             const int32x4_t v_33 = vdotq_s32(v_30, vreinterpretq_s8_u8(v_32), ones);
             const uint8x16_t v_34 = vandq_u8(v_31, high_nibbles);
             const int32x4_t v_35 = vdotq_s32(v_33, vreinterpretq_s8_u8(v_34), ones);
-            vst1q_s8((int8_t *)(packed_3 + 32), vreinterpretq_s8_u8(v_31));
+            vst1q_s8((int8_t *)(packed_at_2 + 32), vreinterpretq_s8_u8(v_31));
             const uint8x16_t v_36 = veorq_u8(v_19, flip);
             const uint8x16_t v_37 = vshlq_n_u8(v_36, 4);
             const int32x4_t v_38 = vdotq_s32(v_35, vreinterpretq_s8_u8(v_37), ones);
             const uint8x16_t v_39 = vandq_u8(v_36, high_nibbles);
             const int32x4_t v_40 = vdotq_s32(v_38, vreinterpretq_s8_u8(v_39), ones);
-            vst1q_s8((int8_t *)(packed_3 + 48), vreinterpretq_s8_u8(v_36));
+            vst1q_s8((int8_t *)(packed_at_2 + 48), vreinterpretq_s8_u8(v_36));
             const uint16x8_t v_41 = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)(from_at + 16)));
             const uint16x8_t v_42 = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)(row_2 + 16)));
             const uint16x8_t v_43 = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)(row_3 + 16)));
@@ -215,49 +214,49 @@ void tw_rhs_pack_nxk_qsi4c32p4x4_neon_dotprod_blocks_bf16_kleidiai(const tw_pack
             const int32x4_t v_63 = vdotq_s32(v_40, vreinterpretq_s8_u8(v_62), ones);
             const uint8x16_t v_64 = vandq_u8(v_61, high_nibbles);
             const int32x4_t v_65 = vdotq_s32(v_63, vreinterpretq_s8_u8(v_64), ones);
-            vst1q_s8((int8_t *)(packed_3 + 64), vreinterpretq_s8_u8(v_61));
+            vst1q_s8((int8_t *)(packed_at_2 + 64), vreinterpretq_s8_u8(v_61));
             const uint8x16_t v_66 = veorq_u8(v_57, flip);
             const uint8x16_t v_67 = vshlq_n_u8(v_66, 4);
             const int32x4_t v_68 = vdotq_s32(v_65, vreinterpretq_s8_u8(v_67), ones);
             const uint8x16_t v_69 = vandq_u8(v_66, high_nibbles);
             const int32x4_t v_70 = vdotq_s32(v_68, vreinterpretq_s8_u8(v_69), ones);
-            vst1q_s8((int8_t *)(packed_3 + 80), vreinterpretq_s8_u8(v_66));
+            vst1q_s8((int8_t *)(packed_at_2 + 80), vreinterpretq_s8_u8(v_66));
             const uint8x16_t v_71 = veorq_u8(v_60, flip);
             const uint8x16_t v_72 = vshlq_n_u8(v_71, 4);
             const int32x4_t v_73 = vdotq_s32(v_70, vreinterpretq_s8_u8(v_72), ones);
             const uint8x16_t v_74 = vandq_u8(v_71, high_nibbles);
             const int32x4_t v_75 = vdotq_s32(v_73, vreinterpretq_s8_u8(v_74), ones);
-            vst1q_s8((int8_t *)(packed_3 + 96), vreinterpretq_s8_u8(v_71));
+            vst1q_s8((int8_t *)(packed_at_2 + 96), vreinterpretq_s8_u8(v_71));
             const uint8x16_t v_76 = veorq_u8(v_59, flip);
             const uint8x16_t v_77 = vshlq_n_u8(v_76, 4);
             const int32x4_t v_78 = vdotq_s32(v_75, vreinterpretq_s8_u8(v_77), ones);
             const uint8x16_t v_79 = vandq_u8(v_76, high_nibbles);
             const int32x4_t v_80 = vdotq_s32(v_78, vreinterpretq_s8_u8(v_79), ones);
-            vst1q_s8((int8_t *)(packed_3 + 112), vreinterpretq_s8_u8(v_76));
+            vst1q_s8((int8_t *)(packed_at_2 + 112), vreinterpretq_s8_u8(v_76));
             sum = vshrq_n_s32(v_80, 4);
             const int32x4_t v_81 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)block_sums_at));
             const int32x4_t v_82 = vaddq_s32(sum, v_81);
             vst1q_s8((int8_t *)block_sums_at, vreinterpretq_s8_s32(v_82));
             from_at = row_4 + stride;
-            packed_3 += 16;
+            packed_at_2 += 16;
             block_sums_at += 16;
           }
           from += 32;
-          packed_at_2 += 128;
+          packed_2 += 128;
           ahead += 128;
         }
         first += 4;
         source_at += 128;
         next_2 += 384;
-        packed_2 += 512;
+        packed_at += 512;
       }
-      uint8_t* const to_scales = packed_at + s;
+      const size_t vectors = 4 / 4;
       uint8_t* block_sums_at = block_sums;
       uint8_t* sums_at = sums;
       uint8_t* scales_at_2 = scales;
       uint8_t* to_scales_at = to_scales;
       // columns loop
-      for (size_t i_columns = 0; i_columns < 1; ++i_columns) {
+      for (size_t i_columns = 0; i_columns < vectors; ++i_columns) {
         const int32x4_t v = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)block_sums_at));
         const float16x4_t scale = vld1_f16((const float16_t *)scales_at_2);
         vst1_f16((float16_t *)to_scales_at, scale);

@@ -85,6 +85,7 @@ void tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_blocks_bf16(const tw_pack_args* args)
     uint8_t* packed_at = packed;
     // block loop
     for (size_t i_block = 0; i_block < blocks; ++i_block) {
+      uint8_t* const to_scales = packed_at + s;
       const size_t s_2 = 1 * 8;
       if (rows < 4) {
         memset(scales, 0, s_2);
@@ -106,14 +107,12 @@ void tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_blocks_bf16(const tw_pack_args* args)
         scales_at += 2;
       }
       memset(block_sums, 0, 16);
-      const size_t parts_2 = block / 64;
       size_t first = 0;
       const uint8_t* source_at = source;
       size_t next_2 = next_at;
-      uint8_t* packed_2 = packed_at;
       // run loop: 4 per iteration
-      for (size_t i_run = 0; i_run < parts_2; i_run += 4) {
-        const size_t count = parts_2 - first < 4 ? parts_2 - first : 4;
+      for (size_t i_run = 0; i_run < parts; i_run += 4) {
+        const size_t count = parts - first < 4 ? parts - first : 4;
         const size_t row_bytes_2 = count * 32;
         if (missing != 0) {
           memset(scratch, no_codes, row_bytes_2 * 4);
@@ -129,7 +128,7 @@ void tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_blocks_bf16(const tw_pack_args* args)
         const uint8_t* from = missing == 0 ? source_at : scratch;
         const size_t stride = missing == 0 ? source_stride : row_bytes_2;
         const size_t distance = next == 0 ? 0 : next_2;
-        uint8_t* packed_at_2 = packed_2;
+        uint8_t* packed_2 = packed_at;
         const uint8_t* ahead = from + distance;
         // piece loop
         for (size_t i_piece = 0; i_piece < count; ++i_piece) {
@@ -160,22 +159,22 @@ void tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_blocks_bf16(const tw_pack_args* args)
           const uint8x16_t v_18 = vandq_u8(v_17, low_nibbles);
           const int32x4_t v_19 = vdotq_s32(sum, vreinterpretq_s8_u8(v_17), ones);
           const int32x4_t v_20 = vdotq_s32(sum_2, vreinterpretq_s8_u8(v_18), ones);
-          vst1q_s8((int8_t *)packed_at_2, vreinterpretq_s8_u8(v_17));
+          vst1q_s8((int8_t *)packed_2, vreinterpretq_s8_u8(v_17));
           const uint8x16_t v_21 = veorq_u8(v_13, flip);
           const uint8x16_t v_22 = vandq_u8(v_21, low_nibbles);
           const int32x4_t v_23 = vdotq_s32(v_19, vreinterpretq_s8_u8(v_21), ones);
           const int32x4_t v_24 = vdotq_s32(v_20, vreinterpretq_s8_u8(v_22), ones);
-          vst1q_s8((int8_t *)(packed_at_2 + 16), vreinterpretq_s8_u8(v_21));
+          vst1q_s8((int8_t *)(packed_2 + 16), vreinterpretq_s8_u8(v_21));
           const uint8x16_t v_25 = veorq_u8(v_16, flip);
           const uint8x16_t v_26 = vandq_u8(v_25, low_nibbles);
           const int32x4_t v_27 = vdotq_s32(v_23, vreinterpretq_s8_u8(v_25), ones);
           const int32x4_t v_28 = vdotq_s32(v_24, vreinterpretq_s8_u8(v_26), ones);
-          vst1q_s8((int8_t *)(packed_at_2 + 32), vreinterpretq_s8_u8(v_25));
+          vst1q_s8((int8_t *)(packed_2 + 32), vreinterpretq_s8_u8(v_25));
           const uint8x16_t v_29 = veorq_u8(v_15, flip);
           const uint8x16_t v_30 = vandq_u8(v_29, low_nibbles);
           const int32x4_t v_31 = vdotq_s32(v_27, vreinterpretq_s8_u8(v_29), ones);
           const int32x4_t v_32 = vdotq_s32(v_28, vreinterpretq_s8_u8(v_30), ones);
-          vst1q_s8((int8_t *)(packed_at_2 + 48), vreinterpretq_s8_u8(v_29));
+          vst1q_s8((int8_t *)(packed_2 + 48), vreinterpretq_s8_u8(v_29));
           const uint32x4_t v_33 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(from + 16)));
           const uint32x4_t v_34 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_3 + 16)));
           const uint32x4_t v_35 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_2 + 16)));
@@ -196,22 +195,22 @@ void tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_blocks_bf16(const tw_pack_args* args)
           const uint8x16_t v_50 = vandq_u8(v_49, low_nibbles);
           const int32x4_t v_51 = vdotq_s32(v_31, vreinterpretq_s8_u8(v_49), ones);
           const int32x4_t v_52 = vdotq_s32(v_32, vreinterpretq_s8_u8(v_50), ones);
-          vst1q_s8((int8_t *)(packed_at_2 + 64), vreinterpretq_s8_u8(v_49));
+          vst1q_s8((int8_t *)(packed_2 + 64), vreinterpretq_s8_u8(v_49));
           const uint8x16_t v_53 = veorq_u8(v_45, flip);
           const uint8x16_t v_54 = vandq_u8(v_53, low_nibbles);
           const int32x4_t v_55 = vdotq_s32(v_51, vreinterpretq_s8_u8(v_53), ones);
           const int32x4_t v_56 = vdotq_s32(v_52, vreinterpretq_s8_u8(v_54), ones);
-          vst1q_s8((int8_t *)(packed_at_2 + 80), vreinterpretq_s8_u8(v_53));
+          vst1q_s8((int8_t *)(packed_2 + 80), vreinterpretq_s8_u8(v_53));
           const uint8x16_t v_57 = veorq_u8(v_48, flip);
           const uint8x16_t v_58 = vandq_u8(v_57, low_nibbles);
           const int32x4_t v_59 = vdotq_s32(v_55, vreinterpretq_s8_u8(v_57), ones);
           const int32x4_t v_60 = vdotq_s32(v_56, vreinterpretq_s8_u8(v_58), ones);
-          vst1q_s8((int8_t *)(packed_at_2 + 96), vreinterpretq_s8_u8(v_57));
+          vst1q_s8((int8_t *)(packed_2 + 96), vreinterpretq_s8_u8(v_57));
           const uint8x16_t v_61 = veorq_u8(v_47, flip);
           const uint8x16_t v_62 = vandq_u8(v_61, low_nibbles);
           const int32x4_t v_63 = vdotq_s32(v_59, vreinterpretq_s8_u8(v_61), ones);
           const int32x4_t v_64 = vdotq_s32(v_60, vreinterpretq_s8_u8(v_62), ones);
-          vst1q_s8((int8_t *)(packed_at_2 + 112), vreinterpretq_s8_u8(v_61));
+          vst1q_s8((int8_t *)(packed_2 + 112), vreinterpretq_s8_u8(v_61));
           const int32x4_t v_65 = vpaddq_s32(v_63, v_63);
           const int32x4_t v_66 = vpaddq_s32(v_64, v_64);
           const int32x4_t v_67 = vsubq_s32(v_66, offset);
@@ -223,21 +222,21 @@ void tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_blocks_bf16(const tw_pack_args* args)
           const int32x4_t v_72 = vaddq_s32(vreinterpretq_s32_u64(v_70), v_71);
           vst1q_s8((int8_t *)block_sums, vreinterpretq_s8_s32(v_72));
           from += 32;
-          packed_at_2 += 128;
+          packed_2 += 128;
           ahead += 128;
         }
         first += 4;
         source_at += 128;
         next_2 += 384;
-        packed_2 += 512;
+        packed_at += 512;
       }
-      uint8_t* const to_scales = packed_at + s;
+      const size_t vectors = 4 / 4;
       uint8_t* block_sums_at = block_sums;
       uint8_t* sums_at = sums;
       uint8_t* scales_at_2 = scales;
       uint8_t* to_scales_at = to_scales;
       // columns loop
-      for (size_t i_columns = 0; i_columns < 1; ++i_columns) {
+      for (size_t i_columns = 0; i_columns < vectors; ++i_columns) {
         const int32x4_t v = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)block_sums_at));
         const float16x4_t scale = vld1_f16((const float16_t *)scales_at_2);
         vst1_f16((float16_t *)to_scales_at, scale);

@@ -85,6 +85,7 @@ void tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_blocks_bf16(const tw_pack_args* ar
     uint8_t* packed_at = packed;
     // block loop
     for (size_t i_block = 0; i_block < blocks; ++i_block) {
+      uint8_t* const to_scales = packed_at + s;
       const size_t s_2 = 1 * 16;
       if (rows < 8) {
         memset(scales, 0, s_2);
@@ -106,14 +107,12 @@ void tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_blocks_bf16(const tw_pack_args* ar
         scales_at += 2;
       }
       memset(block_sums, 0, 32);
-      const size_t parts_2 = block / 64;
       size_t first = 0;
       const uint8_t* source_at = source;
       size_t next_2 = next_at;
-      uint8_t* packed_2 = packed_at;
       // run loop: 4 per iteration
-      for (size_t i_run = 0; i_run < parts_2; i_run += 4) {
-        const size_t count = parts_2 - first < 4 ? parts_2 - first : 4;
+      for (size_t i_run = 0; i_run < parts; i_run += 4) {
+        const size_t count = parts - first < 4 ? parts - first : 4;
         const size_t row_bytes_2 = count * 32;
         if (missing != 0) {
           memset(scratch, no_codes, row_bytes_2 * 8);
@@ -129,7 +128,7 @@ void tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_blocks_bf16(const tw_pack_args* ar
         const uint8_t* from = missing == 0 ? source_at : scratch;
         const size_t stride = missing == 0 ? source_stride : row_bytes_2;
         const size_t distance = next == 0 ? 0 : next_2;
-        uint8_t* packed_at_2 = packed_2;
+        uint8_t* packed_2 = packed_at;
         const uint8_t* ahead = from + distance;
         // piece loop
         for (size_t i_piece = 0; i_piece < count; ++i_piece) {
@@ -190,42 +189,42 @@ void tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_blocks_bf16(const tw_pack_args* ar
           const uint8x16_t v_42 = vandq_u8(v_41, low_nibbles);
           const int32x4_t v_43 = vdotq_s32(sum, vreinterpretq_s8_u8(v_41), ones);
           const int32x4_t v_44 = vdotq_s32(sum_2, vreinterpretq_s8_u8(v_42), ones);
-          vst1q_s8((int8_t *)packed_at_2, vreinterpretq_s8_u8(v_41));
+          vst1q_s8((int8_t *)packed_2, vreinterpretq_s8_u8(v_41));
           const uint8x16_t v_45 = veorq_u8(v_33, flip);
           const uint8x16_t v_46 = vandq_u8(v_45, low_nibbles);
           const int32x4_t v_47 = vdotq_s32(v_43, vreinterpretq_s8_u8(v_45), ones);
           const int32x4_t v_48 = vdotq_s32(v_44, vreinterpretq_s8_u8(v_46), ones);
-          vst1q_s8((int8_t *)(packed_at_2 + 16), vreinterpretq_s8_u8(v_45));
+          vst1q_s8((int8_t *)(packed_2 + 16), vreinterpretq_s8_u8(v_45));
           const uint8x16_t v_49 = veorq_u8(v_38, flip);
           const uint8x16_t v_50 = vandq_u8(v_49, low_nibbles);
           const int32x4_t v_51 = vdotq_s32(v_47, vreinterpretq_s8_u8(v_49), ones);
           const int32x4_t v_52 = vdotq_s32(v_48, vreinterpretq_s8_u8(v_50), ones);
-          vst1q_s8((int8_t *)(packed_at_2 + 32), vreinterpretq_s8_u8(v_49));
+          vst1q_s8((int8_t *)(packed_2 + 32), vreinterpretq_s8_u8(v_49));
           const uint8x16_t v_53 = veorq_u8(v_37, flip);
           const uint8x16_t v_54 = vandq_u8(v_53, low_nibbles);
           const int32x4_t v_55 = vdotq_s32(v_51, vreinterpretq_s8_u8(v_53), ones);
           const int32x4_t v_56 = vdotq_s32(v_52, vreinterpretq_s8_u8(v_54), ones);
-          vst1q_s8((int8_t *)(packed_at_2 + 48), vreinterpretq_s8_u8(v_53));
+          vst1q_s8((int8_t *)(packed_2 + 48), vreinterpretq_s8_u8(v_53));
           const uint8x16_t v_57 = veorq_u8(v_36, flip);
           const uint8x16_t v_58 = vandq_u8(v_57, low_nibbles);
           const int32x4_t v_59 = vdotq_s32(v_55, vreinterpretq_s8_u8(v_57), ones);
           const int32x4_t v_60 = vdotq_s32(v_56, vreinterpretq_s8_u8(v_58), ones);
-          vst1q_s8((int8_t *)(packed_at_2 + 64), vreinterpretq_s8_u8(v_57));
+          vst1q_s8((int8_t *)(packed_2 + 64), vreinterpretq_s8_u8(v_57));
           const uint8x16_t v_61 = veorq_u8(v_35, flip);
           const uint8x16_t v_62 = vandq_u8(v_61, low_nibbles);
           const int32x4_t v_63 = vdotq_s32(v_59, vreinterpretq_s8_u8(v_61), ones);
           const int32x4_t v_64 = vdotq_s32(v_60, vreinterpretq_s8_u8(v_62), ones);
-          vst1q_s8((int8_t *)(packed_at_2 + 80), vreinterpretq_s8_u8(v_61));
+          vst1q_s8((int8_t *)(packed_2 + 80), vreinterpretq_s8_u8(v_61));
           const uint8x16_t v_65 = veorq_u8(v_40, flip);
           const uint8x16_t v_66 = vandq_u8(v_65, low_nibbles);
           const int32x4_t v_67 = vdotq_s32(v_63, vreinterpretq_s8_u8(v_65), ones);
           const int32x4_t v_68 = vdotq_s32(v_64, vreinterpretq_s8_u8(v_66), ones);
-          vst1q_s8((int8_t *)(packed_at_2 + 96), vreinterpretq_s8_u8(v_65));
+          vst1q_s8((int8_t *)(packed_2 + 96), vreinterpretq_s8_u8(v_65));
           const uint8x16_t v_69 = veorq_u8(v_39, flip);
           const uint8x16_t v_70 = vandq_u8(v_69, low_nibbles);
           const int32x4_t v_71 = vdotq_s32(v_67, vreinterpretq_s8_u8(v_69), ones);
           const int32x4_t v_72 = vdotq_s32(v_68, vreinterpretq_s8_u8(v_70), ones);
-          vst1q_s8((int8_t *)(packed_at_2 + 112), vreinterpretq_s8_u8(v_69));
+          vst1q_s8((int8_t *)(packed_2 + 112), vreinterpretq_s8_u8(v_69));
           const uint16x8_t v_73 = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)(from + 16)));
           const uint16x8_t v_74 = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)(row_5 + 16)));
           const uint16x8_t v_75 = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)(row_2 + 16)));
@@ -270,42 +269,42 @@ void tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_blocks_bf16(const tw_pack_args* ar
           const uint8x16_t v_114 = vandq_u8(v_113, low_nibbles);
           const int32x4_t v_115 = vdotq_s32(v_71, vreinterpretq_s8_u8(v_113), ones);
           const int32x4_t v_116 = vdotq_s32(v_72, vreinterpretq_s8_u8(v_114), ones);
-          vst1q_s8((int8_t *)(packed_at_2 + 128), vreinterpretq_s8_u8(v_113));
+          vst1q_s8((int8_t *)(packed_2 + 128), vreinterpretq_s8_u8(v_113));
           const uint8x16_t v_117 = veorq_u8(v_105, flip);
           const uint8x16_t v_118 = vandq_u8(v_117, low_nibbles);
           const int32x4_t v_119 = vdotq_s32(v_115, vreinterpretq_s8_u8(v_117), ones);
           const int32x4_t v_120 = vdotq_s32(v_116, vreinterpretq_s8_u8(v_118), ones);
-          vst1q_s8((int8_t *)(packed_at_2 + 144), vreinterpretq_s8_u8(v_117));
+          vst1q_s8((int8_t *)(packed_2 + 144), vreinterpretq_s8_u8(v_117));
           const uint8x16_t v_121 = veorq_u8(v_110, flip);
           const uint8x16_t v_122 = vandq_u8(v_121, low_nibbles);
           const int32x4_t v_123 = vdotq_s32(v_119, vreinterpretq_s8_u8(v_121), ones);
           const int32x4_t v_124 = vdotq_s32(v_120, vreinterpretq_s8_u8(v_122), ones);
-          vst1q_s8((int8_t *)(packed_at_2 + 160), vreinterpretq_s8_u8(v_121));
+          vst1q_s8((int8_t *)(packed_2 + 160), vreinterpretq_s8_u8(v_121));
           const uint8x16_t v_125 = veorq_u8(v_109, flip);
           const uint8x16_t v_126 = vandq_u8(v_125, low_nibbles);
           const int32x4_t v_127 = vdotq_s32(v_123, vreinterpretq_s8_u8(v_125), ones);
           const int32x4_t v_128 = vdotq_s32(v_124, vreinterpretq_s8_u8(v_126), ones);
-          vst1q_s8((int8_t *)(packed_at_2 + 176), vreinterpretq_s8_u8(v_125));
+          vst1q_s8((int8_t *)(packed_2 + 176), vreinterpretq_s8_u8(v_125));
           const uint8x16_t v_129 = veorq_u8(v_108, flip);
           const uint8x16_t v_130 = vandq_u8(v_129, low_nibbles);
           const int32x4_t v_131 = vdotq_s32(v_127, vreinterpretq_s8_u8(v_129), ones);
           const int32x4_t v_132 = vdotq_s32(v_128, vreinterpretq_s8_u8(v_130), ones);
-          vst1q_s8((int8_t *)(packed_at_2 + 192), vreinterpretq_s8_u8(v_129));
+          vst1q_s8((int8_t *)(packed_2 + 192), vreinterpretq_s8_u8(v_129));
           const uint8x16_t v_133 = veorq_u8(v_107, flip);
           const uint8x16_t v_134 = vandq_u8(v_133, low_nibbles);
           const int32x4_t v_135 = vdotq_s32(v_131, vreinterpretq_s8_u8(v_133), ones);
           const int32x4_t v_136 = vdotq_s32(v_132, vreinterpretq_s8_u8(v_134), ones);
-          vst1q_s8((int8_t *)(packed_at_2 + 208), vreinterpretq_s8_u8(v_133));
+          vst1q_s8((int8_t *)(packed_2 + 208), vreinterpretq_s8_u8(v_133));
           const uint8x16_t v_137 = veorq_u8(v_112, flip);
           const uint8x16_t v_138 = vandq_u8(v_137, low_nibbles);
           const int32x4_t v_139 = vdotq_s32(v_135, vreinterpretq_s8_u8(v_137), ones);
           const int32x4_t v_140 = vdotq_s32(v_136, vreinterpretq_s8_u8(v_138), ones);
-          vst1q_s8((int8_t *)(packed_at_2 + 224), vreinterpretq_s8_u8(v_137));
+          vst1q_s8((int8_t *)(packed_2 + 224), vreinterpretq_s8_u8(v_137));
           const uint8x16_t v_141 = veorq_u8(v_111, flip);
           const uint8x16_t v_142 = vandq_u8(v_141, low_nibbles);
           const int32x4_t v_143 = vdotq_s32(v_139, vreinterpretq_s8_u8(v_141), ones);
           const int32x4_t v_144 = vdotq_s32(v_140, vreinterpretq_s8_u8(v_142), ones);
-          vst1q_s8((int8_t *)(packed_at_2 + 240), vreinterpretq_s8_u8(v_141));
+          vst1q_s8((int8_t *)(packed_2 + 240), vreinterpretq_s8_u8(v_141));
           const int32x4_t v_145 = vsubq_s32(v_143, v_144);
           const int32x4_t v_146 = vshrq_n_s32(v_145, 4);
           const int32x4_t v_147 = vsubq_s32(v_144, offset);
@@ -317,21 +316,21 @@ void tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_blocks_bf16(const tw_pack_args* ar
           const int32x4_t v_151 = vaddq_s32(v_147, v_150);
           vst1q_s8((int8_t *)s_3, vreinterpretq_s8_s32(v_151));
           from += 32;
-          packed_at_2 += 256;
+          packed_2 += 256;
           ahead += 256;
         }
         first += 4;
         source_at += 128;
         next_2 += 896;
-        packed_2 += 1024;
+        packed_at += 1024;
       }
-      uint8_t* const to_scales = packed_at + s;
+      const size_t vectors = 8 / 4;
       uint8_t* block_sums_at = block_sums;
       uint8_t* sums_at = sums;
       uint8_t* scales_at_2 = scales;
       uint8_t* to_scales_at = to_scales;
       // columns loop
-      for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
+      for (size_t i_columns = 0; i_columns < vectors; ++i_columns) {
         const int32x4_t v = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)block_sums_at));
         const float16x4_t scale = vld1_f16((const float16_t *)scales_at_2);
         vst1_f16((float16_t *)to_scales_at, scale);

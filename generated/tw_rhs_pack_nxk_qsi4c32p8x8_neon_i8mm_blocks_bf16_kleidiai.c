@@ -88,6 +88,7 @@ void tw_rhs_pack_nxk_qsi4c32p8x8_neon_i8mm_blocks_bf16_kleidiai(const tw_pack_ar
     uint8_t* packed_at = packed;
     // block loop
     for (size_t i_block = 0; i_block < blocks; ++i_block) {
+      uint8_t* const to_scales = packed_at + s;
       size_t following = rows > 1 ? rows - 1 : 0;
       const uint8_t* scales_from_at = scales_from;
       uint8_t* scales_at = scales;
@@ -107,14 +108,12 @@ void tw_rhs_pack_nxk_qsi4c32p8x8_neon_i8mm_blocks_bf16_kleidiai(const tw_pack_ar
         scales_at += 2;
       }
       memset(block_sums, 0, 32);
-      const size_t parts_2 = block / 64;
       size_t first = 0;
       const uint8_t* source_at = source;
       size_t next_2 = next_at;
-      uint8_t* packed_2 = packed_at;
       // run loop: 4 per iteration
-      for (size_t i_run = 0; i_run < parts_2; i_run += 4) {
-        const size_t count = parts_2 - first < 4 ? parts_2 - first : 4;
+      for (size_t i_run = 0; i_run < parts; i_run += 4) {
+        const size_t count = parts - first < 4 ? parts - first : 4;
         const size_t row_bytes_2 = count * 32;
         if (missing != 0) {
           size_t following_2 = rows > 1 ? rows - 1 : 0;
@@ -131,7 +130,7 @@ void tw_rhs_pack_nxk_qsi4c32p8x8_neon_i8mm_blocks_bf16_kleidiai(const tw_pack_ar
         const uint8_t* from = missing == 0 ? source_at : scratch;
         const size_t stride = missing == 0 ? source_stride : row_bytes_2;
         const size_t distance = next == 0 ? 0 : next_2;
-        uint8_t* packed_at_2 = packed_2;
+        uint8_t* packed_2 = packed_at;
         const uint8_t* ahead = from + distance;
         // piece loop
         for (size_t i_piece = 0; i_piece < count; ++i_piece) {
@@ -140,7 +139,7 @@ void tw_rhs_pack_nxk_qsi4c32p8x8_neon_i8mm_blocks_bf16_kleidiai(const tw_pack_ar
           __builtin_prefetch((const void *)(ahead + 128), 0, 3);
           __builtin_prefetch((const void *)(ahead + 192), 0, 3);
           const uint8_t* from_at = from;
-          uint8_t* packed_3 = packed_at_2;
+          uint8_t* packed_at_2 = packed_2;
           uint8_t* block_sums_at = block_sums;
           // columns loop
           for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
@@ -162,13 +161,13 @@ void tw_rhs_pack_nxk_qsi4c32p8x8_neon_i8mm_blocks_bf16_kleidiai(const tw_pack_ar
             const int32x4_t v_11 = vdotq_s32(sum, vreinterpretq_s8_u8(v_10), ones);
             const uint8x16_t v_12 = vandq_u8(v_9, high_nibbles);
             const int32x4_t v_13 = vdotq_s32(v_11, vreinterpretq_s8_u8(v_12), ones);
-            vst1q_s8((int8_t *)packed_3, vreinterpretq_s8_u8(v_9));
+            vst1q_s8((int8_t *)packed_at_2, vreinterpretq_s8_u8(v_9));
             const uint8x16_t v_14 = veorq_u8(v_7, flip);
             const uint8x16_t v_15 = vshlq_n_u8(v_14, 4);
             const int32x4_t v_16 = vdotq_s32(v_13, vreinterpretq_s8_u8(v_15), ones);
             const uint8x16_t v_17 = vandq_u8(v_14, high_nibbles);
             const int32x4_t v_18 = vdotq_s32(v_16, vreinterpretq_s8_u8(v_17), ones);
-            vst1q_s8((int8_t *)(packed_3 + 64), vreinterpretq_s8_u8(v_14));
+            vst1q_s8((int8_t *)(packed_at_2 + 64), vreinterpretq_s8_u8(v_14));
             const uint32x4_t v_19 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(from_at + 16)));
             const uint32x4_t v_20 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_2 + 16)));
             const uint8x16_t v_21 = vreinterpretq_u8_u32(vzip2q_u32(v_19, v_20));
@@ -182,13 +181,13 @@ void tw_rhs_pack_nxk_qsi4c32p8x8_neon_i8mm_blocks_bf16_kleidiai(const tw_pack_ar
             const int32x4_t v_29 = vdotq_s32(v_18, vreinterpretq_s8_u8(v_28), ones);
             const uint8x16_t v_30 = vandq_u8(v_27, high_nibbles);
             const int32x4_t v_31 = vdotq_s32(v_29, vreinterpretq_s8_u8(v_30), ones);
-            vst1q_s8((int8_t *)(packed_3 + 128), vreinterpretq_s8_u8(v_27));
+            vst1q_s8((int8_t *)(packed_at_2 + 128), vreinterpretq_s8_u8(v_27));
             const uint8x16_t v_32 = veorq_u8(v_25, flip);
             const uint8x16_t v_33 = vshlq_n_u8(v_32, 4);
             const int32x4_t v_34 = vdotq_s32(v_31, vreinterpretq_s8_u8(v_33), ones);
             const uint8x16_t v_35 = vandq_u8(v_32, high_nibbles);
             const int32x4_t v_36 = vdotq_s32(v_34, vreinterpretq_s8_u8(v_35), ones);
-            vst1q_s8((int8_t *)(packed_3 + 192), vreinterpretq_s8_u8(v_32));
+            vst1q_s8((int8_t *)(packed_at_2 + 192), vreinterpretq_s8_u8(v_32));
             const uint32x4_t v_37 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)row_3));
             const uint32x4_t v_38 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)row_4));
             const uint8x16_t v_39 = vreinterpretq_u8_u32(vzip2q_u32(v_37, v_38));
@@ -202,13 +201,13 @@ void tw_rhs_pack_nxk_qsi4c32p8x8_neon_i8mm_blocks_bf16_kleidiai(const tw_pack_ar
             const int32x4_t v_47 = vdotq_s32(sum_2, vreinterpretq_s8_u8(v_46), ones);
             const uint8x16_t v_48 = vandq_u8(v_45, high_nibbles);
             const int32x4_t v_49 = vdotq_s32(v_47, vreinterpretq_s8_u8(v_48), ones);
-            vst1q_s8((int8_t *)(packed_3 + 16), vreinterpretq_s8_u8(v_45));
+            vst1q_s8((int8_t *)(packed_at_2 + 16), vreinterpretq_s8_u8(v_45));
             const uint8x16_t v_50 = veorq_u8(v_43, flip);
             const uint8x16_t v_51 = vshlq_n_u8(v_50, 4);
             const int32x4_t v_52 = vdotq_s32(v_49, vreinterpretq_s8_u8(v_51), ones);
             const uint8x16_t v_53 = vandq_u8(v_50, high_nibbles);
             const int32x4_t v_54 = vdotq_s32(v_52, vreinterpretq_s8_u8(v_53), ones);
-            vst1q_s8((int8_t *)(packed_3 + 80), vreinterpretq_s8_u8(v_50));
+            vst1q_s8((int8_t *)(packed_at_2 + 80), vreinterpretq_s8_u8(v_50));
             const uint32x4_t v_55 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_3 + 16)));
             const uint32x4_t v_56 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_4 + 16)));
             const uint8x16_t v_57 = vreinterpretq_u8_u32(vzip2q_u32(v_55, v_56));
@@ -222,38 +221,38 @@ void tw_rhs_pack_nxk_qsi4c32p8x8_neon_i8mm_blocks_bf16_kleidiai(const tw_pack_ar
             const int32x4_t v_65 = vdotq_s32(v_54, vreinterpretq_s8_u8(v_64), ones);
             const uint8x16_t v_66 = vandq_u8(v_63, high_nibbles);
             const int32x4_t v_67 = vdotq_s32(v_65, vreinterpretq_s8_u8(v_66), ones);
-            vst1q_s8((int8_t *)(packed_3 + 144), vreinterpretq_s8_u8(v_63));
+            vst1q_s8((int8_t *)(packed_at_2 + 144), vreinterpretq_s8_u8(v_63));
             const uint8x16_t v_68 = veorq_u8(v_61, flip);
             const uint8x16_t v_69 = vshlq_n_u8(v_68, 4);
             const int32x4_t v_70 = vdotq_s32(v_67, vreinterpretq_s8_u8(v_69), ones);
             const uint8x16_t v_71 = vandq_u8(v_68, high_nibbles);
             const int32x4_t v_72 = vdotq_s32(v_70, vreinterpretq_s8_u8(v_71), ones);
-            vst1q_s8((int8_t *)(packed_3 + 208), vreinterpretq_s8_u8(v_68));
+            vst1q_s8((int8_t *)(packed_at_2 + 208), vreinterpretq_s8_u8(v_68));
             const int32x4_t v_73 = vpaddq_s32(v_36, v_72);
             sum = vshrq_n_s32(v_73, 4);
             const int32x4_t v_74 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)block_sums_at));
             const int32x4_t v_75 = vaddq_s32(sum, v_74);
             vst1q_s8((int8_t *)block_sums_at, vreinterpretq_s8_s32(v_75));
             from_at = row_4 + stride;
-            packed_3 += 32;
+            packed_at_2 += 32;
             block_sums_at += 16;
           }
           from += 32;
-          packed_at_2 += 256;
+          packed_2 += 256;
           ahead += 256;
         }
         first += 4;
         source_at += 128;
         next_2 += 896;
-        packed_2 += 1024;
+        packed_at += 1024;
       }
-      uint8_t* const to_scales = packed_at + s;
+      const size_t vectors = 8 / 4;
       uint8_t* block_sums_at = block_sums;
       uint8_t* sums_at = sums;
       uint8_t* scales_at_2 = scales;
       uint8_t* to_scales_at = to_scales;
       // columns loop
-      for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
+      for (size_t i_columns = 0; i_columns < vectors; ++i_columns) {
         const int32x4_t v = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)block_sums_at));
         const float16x4_t scale = vld1_f16((const float16_t *)scales_at_2);
         vst1_f16((float16_t *)to_scales_at, scale);

@@ -80,6 +80,7 @@ void tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks(const tw_pack_args* args) {
     uint8_t* packed_at = packed;
     // block loop
     for (size_t i_block = 0; i_block < blocks; ++i_block) {
+      uint8_t* const to_scales = packed_at + s;
       const size_t s_2 = 1 * 32;
       if (rows < 16) {
         memset(scales, 0, s_2);
@@ -101,14 +102,12 @@ void tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks(const tw_pack_args* args) {
         scales_at += 2;
       }
       memset(block_sums, 0, 64);
-      const size_t parts_2 = block / 64;
       size_t first = 0;
       const uint8_t* source_at = source;
       size_t next_2 = next_at;
-      uint8_t* packed_2 = packed_at;
       // run loop: 4 per iteration
-      for (size_t i_run = 0; i_run < parts_2; i_run += 4) {
-        const size_t count = parts_2 - first < 4 ? parts_2 - first : 4;
+      for (size_t i_run = 0; i_run < parts; i_run += 4) {
+        const size_t count = parts - first < 4 ? parts - first : 4;
         const size_t row_bytes_2 = count * 64;
         if (missing != 0) {
           memset(scratch, 0, row_bytes_2 * 16);
@@ -125,8 +124,8 @@ void tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks(const tw_pack_args* args) {
         const size_t stride = missing == 0 ? source_stride : row_bytes_2;
         const size_t distance = next == 0 ? 0 : next_2;
         const uint8_t* ahead = from + distance;
-        if (((uintptr_t)packed_2 & 63) + (args->packed_stride & 63) == 0) {
-          uint8_t* packed_at_2 = packed_2;
+        if (((uintptr_t)packed_at & 63) + (args->packed_stride & 63) == 0) {
+          uint8_t* packed_2 = packed_at;
           // piece loop
           for (size_t i_piece = 0; i_piece < count; ++i_piece) {
             _mm_prefetch((const char *)ahead, _MM_HINT_T0);
@@ -146,7 +145,7 @@ void tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks(const tw_pack_args* args) {
             _mm_prefetch((const char *)(ahead + 896), _MM_HINT_T0);
             _mm_prefetch((const char *)(ahead + 960), _MM_HINT_T0);
             const uint8_t* from_at = from;
-            uint8_t* packed_3 = packed_at_2;
+            uint8_t* packed_at_2 = packed_2;
             uint8_t* block_sums_at = block_sums;
             // columns loop
             for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
@@ -186,24 +185,24 @@ void tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks(const tw_pack_args* args) {
               const __m256i v_18 = _mm256_maddubs_epi16(v_17, ones);
               const __m256i v_19 = _mm256_madd_epi16(v_18, ones_16);
               const __m256i v_20 = _mm256_add_epi32(sum, v_19);
-              _mm256_stream_si256((__m256i *)packed_3, v_17); __asm__ volatile("" ::: "memory");
+              _mm256_stream_si256((__m256i *)packed_at_2, v_17); __asm__ volatile("" ::: "memory");
               const __m256i v_21 = _mm256_xor_si256(v_13, flip);
               const __m256i v_22 = _mm256_maddubs_epi16(v_21, ones);
               const __m256i v_23 = _mm256_madd_epi16(v_22, ones_16);
               const __m256i v_24 = _mm256_add_epi32(v_20, v_23);
-              _mm256_stream_si256((__m256i *)(packed_3 + 64),
+              _mm256_stream_si256((__m256i *)(packed_at_2 + 64),
                   v_21); __asm__ volatile("" ::: "memory");
               const __m256i v_25 = _mm256_xor_si256(v_16, flip);
               const __m256i v_26 = _mm256_maddubs_epi16(v_25, ones);
               const __m256i v_27 = _mm256_madd_epi16(v_26, ones_16);
               const __m256i v_28 = _mm256_add_epi32(v_24, v_27);
-              _mm256_stream_si256((__m256i *)(packed_3 + 128),
+              _mm256_stream_si256((__m256i *)(packed_at_2 + 128),
                   v_25); __asm__ volatile("" ::: "memory");
               const __m256i v_29 = _mm256_xor_si256(v_15, flip);
               const __m256i v_30 = _mm256_maddubs_epi16(v_29, ones);
               const __m256i v_31 = _mm256_madd_epi16(v_30, ones_16);
               const __m256i v_32 = _mm256_add_epi32(v_28, v_31);
-              _mm256_stream_si256((__m256i *)(packed_3 + 192),
+              _mm256_stream_si256((__m256i *)(packed_at_2 + 192),
                   v_29); __asm__ volatile("" ::: "memory");
               const __m256i v_33 =
                   _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(from_at + 16)));
@@ -233,25 +232,25 @@ void tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks(const tw_pack_args* args) {
               const __m256i v_50 = _mm256_maddubs_epi16(v_49, ones);
               const __m256i v_51 = _mm256_madd_epi16(v_50, ones_16);
               const __m256i v_52 = _mm256_add_epi32(v_32, v_51);
-              _mm256_stream_si256((__m256i *)(packed_3 + 256),
+              _mm256_stream_si256((__m256i *)(packed_at_2 + 256),
                   v_49); __asm__ volatile("" ::: "memory");
               const __m256i v_53 = _mm256_xor_si256(v_45, flip);
               const __m256i v_54 = _mm256_maddubs_epi16(v_53, ones);
               const __m256i v_55 = _mm256_madd_epi16(v_54, ones_16);
               const __m256i v_56 = _mm256_add_epi32(v_52, v_55);
-              _mm256_stream_si256((__m256i *)(packed_3 + 320),
+              _mm256_stream_si256((__m256i *)(packed_at_2 + 320),
                   v_53); __asm__ volatile("" ::: "memory");
               const __m256i v_57 = _mm256_xor_si256(v_48, flip);
               const __m256i v_58 = _mm256_maddubs_epi16(v_57, ones);
               const __m256i v_59 = _mm256_madd_epi16(v_58, ones_16);
               const __m256i v_60 = _mm256_add_epi32(v_56, v_59);
-              _mm256_stream_si256((__m256i *)(packed_3 + 384),
+              _mm256_stream_si256((__m256i *)(packed_at_2 + 384),
                   v_57); __asm__ volatile("" ::: "memory");
               const __m256i v_61 = _mm256_xor_si256(v_47, flip);
               const __m256i v_62 = _mm256_maddubs_epi16(v_61, ones);
               const __m256i v_63 = _mm256_madd_epi16(v_62, ones_16);
               const __m256i v_64 = _mm256_add_epi32(v_60, v_63);
-              _mm256_stream_si256((__m256i *)(packed_3 + 448),
+              _mm256_stream_si256((__m256i *)(packed_at_2 + 448),
                   v_61); __asm__ volatile("" ::: "memory");
               const __m256i v_65 =
                   _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(from_at + 32)));
@@ -281,25 +280,25 @@ void tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks(const tw_pack_args* args) {
               const __m256i v_82 = _mm256_maddubs_epi16(v_81, ones);
               const __m256i v_83 = _mm256_madd_epi16(v_82, ones_16);
               const __m256i v_84 = _mm256_add_epi32(v_64, v_83);
-              _mm256_stream_si256((__m256i *)(packed_3 + 512),
+              _mm256_stream_si256((__m256i *)(packed_at_2 + 512),
                   v_81); __asm__ volatile("" ::: "memory");
               const __m256i v_85 = _mm256_xor_si256(v_77, flip);
               const __m256i v_86 = _mm256_maddubs_epi16(v_85, ones);
               const __m256i v_87 = _mm256_madd_epi16(v_86, ones_16);
               const __m256i v_88 = _mm256_add_epi32(v_84, v_87);
-              _mm256_stream_si256((__m256i *)(packed_3 + 576),
+              _mm256_stream_si256((__m256i *)(packed_at_2 + 576),
                   v_85); __asm__ volatile("" ::: "memory");
               const __m256i v_89 = _mm256_xor_si256(v_80, flip);
               const __m256i v_90 = _mm256_maddubs_epi16(v_89, ones);
               const __m256i v_91 = _mm256_madd_epi16(v_90, ones_16);
               const __m256i v_92 = _mm256_add_epi32(v_88, v_91);
-              _mm256_stream_si256((__m256i *)(packed_3 + 640),
+              _mm256_stream_si256((__m256i *)(packed_at_2 + 640),
                   v_89); __asm__ volatile("" ::: "memory");
               const __m256i v_93 = _mm256_xor_si256(v_79, flip);
               const __m256i v_94 = _mm256_maddubs_epi16(v_93, ones);
               const __m256i v_95 = _mm256_madd_epi16(v_94, ones_16);
               const __m256i v_96 = _mm256_add_epi32(v_92, v_95);
-              _mm256_stream_si256((__m256i *)(packed_3 + 704),
+              _mm256_stream_si256((__m256i *)(packed_at_2 + 704),
                   v_93); __asm__ volatile("" ::: "memory");
               const __m256i v_97 =
                   _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(from_at + 48)));
@@ -329,40 +328,40 @@ void tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks(const tw_pack_args* args) {
               const __m256i v_114 = _mm256_maddubs_epi16(v_113, ones);
               const __m256i v_115 = _mm256_madd_epi16(v_114, ones_16);
               const __m256i v_116 = _mm256_add_epi32(v_96, v_115);
-              _mm256_stream_si256((__m256i *)(packed_3 + 768),
+              _mm256_stream_si256((__m256i *)(packed_at_2 + 768),
                   v_113); __asm__ volatile("" ::: "memory");
               const __m256i v_117 = _mm256_xor_si256(v_109, flip);
               const __m256i v_118 = _mm256_maddubs_epi16(v_117, ones);
               const __m256i v_119 = _mm256_madd_epi16(v_118, ones_16);
               const __m256i v_120 = _mm256_add_epi32(v_116, v_119);
-              _mm256_stream_si256((__m256i *)(packed_3 + 832),
+              _mm256_stream_si256((__m256i *)(packed_at_2 + 832),
                   v_117); __asm__ volatile("" ::: "memory");
               const __m256i v_121 = _mm256_xor_si256(v_112, flip);
               const __m256i v_122 = _mm256_maddubs_epi16(v_121, ones);
               const __m256i v_123 = _mm256_madd_epi16(v_122, ones_16);
               const __m256i v_124 = _mm256_add_epi32(v_120, v_123);
-              _mm256_stream_si256((__m256i *)(packed_3 + 896),
+              _mm256_stream_si256((__m256i *)(packed_at_2 + 896),
                   v_121); __asm__ volatile("" ::: "memory");
               const __m256i v_125 = _mm256_xor_si256(v_111, flip);
               const __m256i v_126 = _mm256_maddubs_epi16(v_125, ones);
               const __m256i v_127 = _mm256_madd_epi16(v_126, ones_16);
               const __m256i v_128 = _mm256_add_epi32(v_124, v_127);
-              _mm256_stream_si256((__m256i *)(packed_3 + 960),
+              _mm256_stream_si256((__m256i *)(packed_at_2 + 960),
                   v_125); __asm__ volatile("" ::: "memory");
               const __m256i v_129 = _mm256_sub_epi32(v_128, offset);
               const __m256i v_130 = _mm256_loadu_si256((const __m256i *)block_sums_at);
               const __m256i v_131 = _mm256_add_epi32(v_129, v_130);
               _mm256_storeu_si256((__m256i *)block_sums_at, v_131);
               from_at = row_8 + stride;
-              packed_3 += 32;
+              packed_at_2 += 32;
               block_sums_at += 32;
             }
             from += 64;
-            packed_at_2 += 1024;
+            packed_2 += 1024;
             ahead += 1024;
           }
         } else {
-          uint8_t* packed_at_2 = packed_2;
+          uint8_t* packed_2 = packed_at;
           // piece loop
           for (size_t i_piece = 0; i_piece < count; ++i_piece) {
             _mm_prefetch((const char *)ahead, _MM_HINT_T0);
@@ -382,7 +381,7 @@ void tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks(const tw_pack_args* args) {
             _mm_prefetch((const char *)(ahead + 896), _MM_HINT_T0);
             _mm_prefetch((const char *)(ahead + 960), _MM_HINT_T0);
             const uint8_t* from_at = from;
-            uint8_t* packed_3 = packed_at_2;
+            uint8_t* packed_at_2 = packed_2;
             uint8_t* block_sums_at = block_sums;
             // columns loop
             for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
@@ -422,22 +421,22 @@ void tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks(const tw_pack_args* args) {
               const __m256i v_18 = _mm256_maddubs_epi16(v_17, ones);
               const __m256i v_19 = _mm256_madd_epi16(v_18, ones_16);
               const __m256i v_20 = _mm256_add_epi32(sum, v_19);
-              _mm256_storeu_si256((__m256i *)packed_3, v_17);
+              _mm256_storeu_si256((__m256i *)packed_at_2, v_17);
               const __m256i v_21 = _mm256_xor_si256(v_13, flip);
               const __m256i v_22 = _mm256_maddubs_epi16(v_21, ones);
               const __m256i v_23 = _mm256_madd_epi16(v_22, ones_16);
               const __m256i v_24 = _mm256_add_epi32(v_20, v_23);
-              _mm256_storeu_si256((__m256i *)(packed_3 + 64), v_21);
+              _mm256_storeu_si256((__m256i *)(packed_at_2 + 64), v_21);
               const __m256i v_25 = _mm256_xor_si256(v_16, flip);
               const __m256i v_26 = _mm256_maddubs_epi16(v_25, ones);
               const __m256i v_27 = _mm256_madd_epi16(v_26, ones_16);
               const __m256i v_28 = _mm256_add_epi32(v_24, v_27);
-              _mm256_storeu_si256((__m256i *)(packed_3 + 128), v_25);
+              _mm256_storeu_si256((__m256i *)(packed_at_2 + 128), v_25);
               const __m256i v_29 = _mm256_xor_si256(v_15, flip);
               const __m256i v_30 = _mm256_maddubs_epi16(v_29, ones);
               const __m256i v_31 = _mm256_madd_epi16(v_30, ones_16);
               const __m256i v_32 = _mm256_add_epi32(v_28, v_31);
-              _mm256_storeu_si256((__m256i *)(packed_3 + 192), v_29);
+              _mm256_storeu_si256((__m256i *)(packed_at_2 + 192), v_29);
               const __m256i v_33 =
                   _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(from_at + 16)));
               const __m256i v_34 =
@@ -466,22 +465,22 @@ void tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks(const tw_pack_args* args) {
               const __m256i v_50 = _mm256_maddubs_epi16(v_49, ones);
               const __m256i v_51 = _mm256_madd_epi16(v_50, ones_16);
               const __m256i v_52 = _mm256_add_epi32(v_32, v_51);
-              _mm256_storeu_si256((__m256i *)(packed_3 + 256), v_49);
+              _mm256_storeu_si256((__m256i *)(packed_at_2 + 256), v_49);
               const __m256i v_53 = _mm256_xor_si256(v_45, flip);
               const __m256i v_54 = _mm256_maddubs_epi16(v_53, ones);
               const __m256i v_55 = _mm256_madd_epi16(v_54, ones_16);
               const __m256i v_56 = _mm256_add_epi32(v_52, v_55);
-              _mm256_storeu_si256((__m256i *)(packed_3 + 320), v_53);
+              _mm256_storeu_si256((__m256i *)(packed_at_2 + 320), v_53);
               const __m256i v_57 = _mm256_xor_si256(v_48, flip);
               const __m256i v_58 = _mm256_maddubs_epi16(v_57, ones);
               const __m256i v_59 = _mm256_madd_epi16(v_58, ones_16);
               const __m256i v_60 = _mm256_add_epi32(v_56, v_59);
-              _mm256_storeu_si256((__m256i *)(packed_3 + 384), v_57);
+              _mm256_storeu_si256((__m256i *)(packed_at_2 + 384), v_57);
               const __m256i v_61 = _mm256_xor_si256(v_47, flip);
               const __m256i v_62 = _mm256_maddubs_epi16(v_61, ones);
               const __m256i v_63 = _mm256_madd_epi16(v_62, ones_16);
               const __m256i v_64 = _mm256_add_epi32(v_60, v_63);
-              _mm256_storeu_si256((__m256i *)(packed_3 + 448), v_61);
+              _mm256_storeu_si256((__m256i *)(packed_at_2 + 448), v_61);
               const __m256i v_65 =
                   _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(from_at + 32)));
               const __m256i v_66 =
@@ -510,22 +509,22 @@ void tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks(const tw_pack_args* args) {
               const __m256i v_82 = _mm256_maddubs_epi16(v_81, ones);
               const __m256i v_83 = _mm256_madd_epi16(v_82, ones_16);
               const __m256i v_84 = _mm256_add_epi32(v_64, v_83);
-              _mm256_storeu_si256((__m256i *)(packed_3 + 512), v_81);
+              _mm256_storeu_si256((__m256i *)(packed_at_2 + 512), v_81);
               const __m256i v_85 = _mm256_xor_si256(v_77, flip);
               const __m256i v_86 = _mm256_maddubs_epi16(v_85, ones);
               const __m256i v_87 = _mm256_madd_epi16(v_86, ones_16);
               const __m256i v_88 = _mm256_add_epi32(v_84, v_87);
-              _mm256_storeu_si256((__m256i *)(packed_3 + 576), v_85);
+              _mm256_storeu_si256((__m256i *)(packed_at_2 + 576), v_85);
               const __m256i v_89 = _mm256_xor_si256(v_80, flip);
               const __m256i v_90 = _mm256_maddubs_epi16(v_89, ones);
               const __m256i v_91 = _mm256_madd_epi16(v_90, ones_16);
               const __m256i v_92 = _mm256_add_epi32(v_88, v_91);
-              _mm256_storeu_si256((__m256i *)(packed_3 + 640), v_89);
+              _mm256_storeu_si256((__m256i *)(packed_at_2 + 640), v_89);
               const __m256i v_93 = _mm256_xor_si256(v_79, flip);
               const __m256i v_94 = _mm256_maddubs_epi16(v_93, ones);
               const __m256i v_95 = _mm256_madd_epi16(v_94, ones_16);
               const __m256i v_96 = _mm256_add_epi32(v_92, v_95);
-              _mm256_storeu_si256((__m256i *)(packed_3 + 704), v_93);
+              _mm256_storeu_si256((__m256i *)(packed_at_2 + 704), v_93);
               const __m256i v_97 =
                   _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(from_at + 48)));
               const __m256i v_98 =
@@ -554,47 +553,47 @@ void tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks(const tw_pack_args* args) {
               const __m256i v_114 = _mm256_maddubs_epi16(v_113, ones);
               const __m256i v_115 = _mm256_madd_epi16(v_114, ones_16);
               const __m256i v_116 = _mm256_add_epi32(v_96, v_115);
-              _mm256_storeu_si256((__m256i *)(packed_3 + 768), v_113);
+              _mm256_storeu_si256((__m256i *)(packed_at_2 + 768), v_113);
               const __m256i v_117 = _mm256_xor_si256(v_109, flip);
               const __m256i v_118 = _mm256_maddubs_epi16(v_117, ones);
               const __m256i v_119 = _mm256_madd_epi16(v_118, ones_16);
               const __m256i v_120 = _mm256_add_epi32(v_116, v_119);
-              _mm256_storeu_si256((__m256i *)(packed_3 + 832), v_117);
+              _mm256_storeu_si256((__m256i *)(packed_at_2 + 832), v_117);
               const __m256i v_121 = _mm256_xor_si256(v_112, flip);
               const __m256i v_122 = _mm256_maddubs_epi16(v_121, ones);
               const __m256i v_123 = _mm256_madd_epi16(v_122, ones_16);
               const __m256i v_124 = _mm256_add_epi32(v_120, v_123);
-              _mm256_storeu_si256((__m256i *)(packed_3 + 896), v_121);
+              _mm256_storeu_si256((__m256i *)(packed_at_2 + 896), v_121);
               const __m256i v_125 = _mm256_xor_si256(v_111, flip);
               const __m256i v_126 = _mm256_maddubs_epi16(v_125, ones);
               const __m256i v_127 = _mm256_madd_epi16(v_126, ones_16);
               const __m256i v_128 = _mm256_add_epi32(v_124, v_127);
-              _mm256_storeu_si256((__m256i *)(packed_3 + 960), v_125);
+              _mm256_storeu_si256((__m256i *)(packed_at_2 + 960), v_125);
               const __m256i v_129 = _mm256_sub_epi32(v_128, offset);
               const __m256i v_130 = _mm256_loadu_si256((const __m256i *)block_sums_at);
               const __m256i v_131 = _mm256_add_epi32(v_129, v_130);
               _mm256_storeu_si256((__m256i *)block_sums_at, v_131);
               from_at = row_8 + stride;
-              packed_3 += 32;
+              packed_at_2 += 32;
               block_sums_at += 32;
             }
             from += 64;
-            packed_at_2 += 1024;
+            packed_2 += 1024;
             ahead += 1024;
           }
         }
         first += 4;
         source_at += 256;
         next_2 += 3840;
-        packed_2 += 4096;
+        packed_at += 4096;
       }
-      uint8_t* const to_scales = packed_at + s;
+      const size_t vectors = 16 / 8;
       uint8_t* block_sums_at = block_sums;
       uint8_t* sums_at = sums;
       uint8_t* scales_at_2 = scales;
       uint8_t* to_scales_at = to_scales;
       // columns loop
-      for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
+      for (size_t i_columns = 0; i_columns < vectors; ++i_columns) {
         const __m256i v = _mm256_loadu_si256((const __m256i *)block_sums_at);
         const __m128i scale = _mm_loadu_si128((const __m128i *)scales_at_2);
         _mm_storeu_si128((__m128i *)to_scales_at, scale);

@@ -79,6 +79,7 @@ void tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks(const tw_pack_args* args) {
     uint8_t* packed_at = packed;
     // block loop
     for (size_t i_block = 0; i_block < blocks; ++i_block) {
+      uint8_t* const to_scales = packed_at + s;
       const size_t s_2 = 1 * 64;
       if (rows < 32) {
         memset(scales, 0, s_2);
@@ -100,14 +101,12 @@ void tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks(const tw_pack_args* args) {
         scales_at += 2;
       }
       memset(block_sums, 0, 128);
-      const size_t parts_2 = block / 64;
       size_t first = 0;
       const uint8_t* source_at = source;
       size_t next_2 = next_at;
-      uint8_t* packed_2 = packed_at;
       // run loop: 4 per iteration
-      for (size_t i_run = 0; i_run < parts_2; i_run += 4) {
-        const size_t count = parts_2 - first < 4 ? parts_2 - first : 4;
+      for (size_t i_run = 0; i_run < parts; i_run += 4) {
+        const size_t count = parts - first < 4 ? parts - first : 4;
         const size_t row_bytes_2 = count * 64;
         if (missing != 0) {
           memset(scratch, 0, row_bytes_2 * 32);
@@ -124,8 +123,8 @@ void tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks(const tw_pack_args* args) {
         const size_t stride = missing == 0 ? source_stride : row_bytes_2;
         const size_t distance = next == 0 ? 0 : next_2;
         const uint8_t* ahead = from + distance;
-        if (((uintptr_t)packed_2 & 63) + (args->packed_stride & 63) == 0) {
-          uint8_t* packed_at_2 = packed_2;
+        if (((uintptr_t)packed_at & 63) + (args->packed_stride & 63) == 0) {
+          uint8_t* packed_2 = packed_at;
           // piece loop
           for (size_t i_piece = 0; i_piece < count; ++i_piece) {
             _mm_prefetch((const char *)ahead, _MM_HINT_T0);
@@ -161,7 +160,7 @@ void tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks(const tw_pack_args* args) {
             _mm_prefetch((const char *)(ahead + 1920), _MM_HINT_T0);
             _mm_prefetch((const char *)(ahead + 1984), _MM_HINT_T0);
             const uint8_t* from_at = from;
-            uint8_t* packed_3 = packed_at_2;
+            uint8_t* packed_at_2 = packed_2;
             uint8_t* block_sums_at = block_sums;
             // columns loop
             for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
@@ -218,16 +217,16 @@ void tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks(const tw_pack_args* args) {
               const __m512i v_24 = _mm512_unpacklo_epi64(v_17, v_19);
               const __m512i v_25 = _mm512_xor_si512(v_22, flip);
               const __m512i v_26 = _mm512_dpbusd_epi32(sum, v_25, ones);
-              _mm512_stream_si512((__m512i *)packed_3, v_25);
+              _mm512_stream_si512((__m512i *)packed_at_2, v_25);
               const __m512i v_27 = _mm512_xor_si512(v_21, flip);
               const __m512i v_28 = _mm512_dpbusd_epi32(v_26, v_27, ones);
-              _mm512_stream_si512((__m512i *)(packed_3 + 128), v_27);
+              _mm512_stream_si512((__m512i *)(packed_at_2 + 128), v_27);
               const __m512i v_29 = _mm512_xor_si512(v_24, flip);
               const __m512i v_30 = _mm512_dpbusd_epi32(v_28, v_29, ones);
-              _mm512_stream_si512((__m512i *)(packed_3 + 256), v_29);
+              _mm512_stream_si512((__m512i *)(packed_at_2 + 256), v_29);
               const __m512i v_31 = _mm512_xor_si512(v_23, flip);
               const __m512i v_32 = _mm512_dpbusd_epi32(v_30, v_31, ones);
-              _mm512_stream_si512((__m512i *)(packed_3 + 384), v_31);
+              _mm512_stream_si512((__m512i *)(packed_at_2 + 384), v_31);
               const __m512i v_33 =
                   _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(from_at + 16)));
               const __m512i v_34 =
@@ -270,16 +269,16 @@ void tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks(const tw_pack_args* args) {
               const __m512i v_56 = _mm512_unpacklo_epi64(v_49, v_51);
               const __m512i v_57 = _mm512_xor_si512(v_54, flip);
               const __m512i v_58 = _mm512_dpbusd_epi32(v_32, v_57, ones);
-              _mm512_stream_si512((__m512i *)(packed_3 + 512), v_57);
+              _mm512_stream_si512((__m512i *)(packed_at_2 + 512), v_57);
               const __m512i v_59 = _mm512_xor_si512(v_53, flip);
               const __m512i v_60 = _mm512_dpbusd_epi32(v_58, v_59, ones);
-              _mm512_stream_si512((__m512i *)(packed_3 + 640), v_59);
+              _mm512_stream_si512((__m512i *)(packed_at_2 + 640), v_59);
               const __m512i v_61 = _mm512_xor_si512(v_56, flip);
               const __m512i v_62 = _mm512_dpbusd_epi32(v_60, v_61, ones);
-              _mm512_stream_si512((__m512i *)(packed_3 + 768), v_61);
+              _mm512_stream_si512((__m512i *)(packed_at_2 + 768), v_61);
               const __m512i v_63 = _mm512_xor_si512(v_55, flip);
               const __m512i v_64 = _mm512_dpbusd_epi32(v_62, v_63, ones);
-              _mm512_stream_si512((__m512i *)(packed_3 + 896), v_63);
+              _mm512_stream_si512((__m512i *)(packed_at_2 + 896), v_63);
               const __m512i v_65 =
                   _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(from_at + 32)));
               const __m512i v_66 =
@@ -322,16 +321,16 @@ void tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks(const tw_pack_args* args) {
               const __m512i v_88 = _mm512_unpacklo_epi64(v_81, v_83);
               const __m512i v_89 = _mm512_xor_si512(v_86, flip);
               const __m512i v_90 = _mm512_dpbusd_epi32(v_64, v_89, ones);
-              _mm512_stream_si512((__m512i *)(packed_3 + 1024), v_89);
+              _mm512_stream_si512((__m512i *)(packed_at_2 + 1024), v_89);
               const __m512i v_91 = _mm512_xor_si512(v_85, flip);
               const __m512i v_92 = _mm512_dpbusd_epi32(v_90, v_91, ones);
-              _mm512_stream_si512((__m512i *)(packed_3 + 1152), v_91);
+              _mm512_stream_si512((__m512i *)(packed_at_2 + 1152), v_91);
               const __m512i v_93 = _mm512_xor_si512(v_88, flip);
               const __m512i v_94 = _mm512_dpbusd_epi32(v_92, v_93, ones);
-              _mm512_stream_si512((__m512i *)(packed_3 + 1280), v_93);
+              _mm512_stream_si512((__m512i *)(packed_at_2 + 1280), v_93);
               const __m512i v_95 = _mm512_xor_si512(v_87, flip);
               const __m512i v_96 = _mm512_dpbusd_epi32(v_94, v_95, ones);
-              _mm512_stream_si512((__m512i *)(packed_3 + 1408), v_95);
+              _mm512_stream_si512((__m512i *)(packed_at_2 + 1408), v_95);
               const __m512i v_97 =
                   _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(from_at + 48)));
               const __m512i v_98 =
@@ -374,30 +373,30 @@ void tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks(const tw_pack_args* args) {
               const __m512i v_120 = _mm512_unpacklo_epi64(v_113, v_115);
               const __m512i v_121 = _mm512_xor_si512(v_118, flip);
               const __m512i v_122 = _mm512_dpbusd_epi32(v_96, v_121, ones);
-              _mm512_stream_si512((__m512i *)(packed_3 + 1536), v_121);
+              _mm512_stream_si512((__m512i *)(packed_at_2 + 1536), v_121);
               const __m512i v_123 = _mm512_xor_si512(v_117, flip);
               const __m512i v_124 = _mm512_dpbusd_epi32(v_122, v_123, ones);
-              _mm512_stream_si512((__m512i *)(packed_3 + 1664), v_123);
+              _mm512_stream_si512((__m512i *)(packed_at_2 + 1664), v_123);
               const __m512i v_125 = _mm512_xor_si512(v_120, flip);
               const __m512i v_126 = _mm512_dpbusd_epi32(v_124, v_125, ones);
-              _mm512_stream_si512((__m512i *)(packed_3 + 1792), v_125);
+              _mm512_stream_si512((__m512i *)(packed_at_2 + 1792), v_125);
               const __m512i v_127 = _mm512_xor_si512(v_119, flip);
               const __m512i v_128 = _mm512_dpbusd_epi32(v_126, v_127, ones);
-              _mm512_stream_si512((__m512i *)(packed_3 + 1920), v_127);
+              _mm512_stream_si512((__m512i *)(packed_at_2 + 1920), v_127);
               const __m512i v_129 = _mm512_sub_epi32(v_128, offset);
               const __m512i v_130 = _mm512_loadu_si512((const void *)block_sums_at);
               const __m512i v_131 = _mm512_add_epi32(v_129, v_130);
               _mm512_storeu_si512((void *)block_sums_at, v_131);
               from_at = row_16 + stride;
-              packed_3 += 64;
+              packed_at_2 += 64;
               block_sums_at += 64;
             }
             from += 64;
-            packed_at_2 += 2048;
+            packed_2 += 2048;
             ahead += 2048;
           }
         } else {
-          uint8_t* packed_at_2 = packed_2;
+          uint8_t* packed_2 = packed_at;
           // piece loop
           for (size_t i_piece = 0; i_piece < count; ++i_piece) {
             _mm_prefetch((const char *)ahead, _MM_HINT_T0);
@@ -433,7 +432,7 @@ void tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks(const tw_pack_args* args) {
             _mm_prefetch((const char *)(ahead + 1920), _MM_HINT_T0);
             _mm_prefetch((const char *)(ahead + 1984), _MM_HINT_T0);
             const uint8_t* from_at = from;
-            uint8_t* packed_3 = packed_at_2;
+            uint8_t* packed_at_2 = packed_2;
             uint8_t* block_sums_at = block_sums;
             // columns loop
             for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
@@ -490,16 +489,16 @@ void tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks(const tw_pack_args* args) {
               const __m512i v_24 = _mm512_unpacklo_epi64(v_17, v_19);
               const __m512i v_25 = _mm512_xor_si512(v_22, flip);
               const __m512i v_26 = _mm512_dpbusd_epi32(sum, v_25, ones);
-              _mm512_storeu_si512((void *)packed_3, v_25);
+              _mm512_storeu_si512((void *)packed_at_2, v_25);
               const __m512i v_27 = _mm512_xor_si512(v_21, flip);
               const __m512i v_28 = _mm512_dpbusd_epi32(v_26, v_27, ones);
-              _mm512_storeu_si512((void *)(packed_3 + 128), v_27);
+              _mm512_storeu_si512((void *)(packed_at_2 + 128), v_27);
               const __m512i v_29 = _mm512_xor_si512(v_24, flip);
               const __m512i v_30 = _mm512_dpbusd_epi32(v_28, v_29, ones);
-              _mm512_storeu_si512((void *)(packed_3 + 256), v_29);
+              _mm512_storeu_si512((void *)(packed_at_2 + 256), v_29);
               const __m512i v_31 = _mm512_xor_si512(v_23, flip);
               const __m512i v_32 = _mm512_dpbusd_epi32(v_30, v_31, ones);
-              _mm512_storeu_si512((void *)(packed_3 + 384), v_31);
+              _mm512_storeu_si512((void *)(packed_at_2 + 384), v_31);
               const __m512i v_33 =
                   _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(from_at + 16)));
               const __m512i v_34 =
@@ -542,16 +541,16 @@ void tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks(const tw_pack_args* args) {
               const __m512i v_56 = _mm512_unpacklo_epi64(v_49, v_51);
               const __m512i v_57 = _mm512_xor_si512(v_54, flip);
               const __m512i v_58 = _mm512_dpbusd_epi32(v_32, v_57, ones);
-              _mm512_storeu_si512((void *)(packed_3 + 512), v_57);
+              _mm512_storeu_si512((void *)(packed_at_2 + 512), v_57);
               const __m512i v_59 = _mm512_xor_si512(v_53, flip);
               const __m512i v_60 = _mm512_dpbusd_epi32(v_58, v_59, ones);
-              _mm512_storeu_si512((void *)(packed_3 + 640), v_59);
+              _mm512_storeu_si512((void *)(packed_at_2 + 640), v_59);
               const __m512i v_61 = _mm512_xor_si512(v_56, flip);
               const __m512i v_62 = _mm512_dpbusd_epi32(v_60, v_61, ones);
-              _mm512_storeu_si512((void *)(packed_3 + 768), v_61);
+              _mm512_storeu_si512((void *)(packed_at_2 + 768), v_61);
               const __m512i v_63 = _mm512_xor_si512(v_55, flip);
               const __m512i v_64 = _mm512_dpbusd_epi32(v_62, v_63, ones);
-              _mm512_storeu_si512((void *)(packed_3 + 896), v_63);
+              _mm512_storeu_si512((void *)(packed_at_2 + 896), v_63);
               const __m512i v_65 =
                   _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(from_at + 32)));
               const __m512i v_66 =
@@ -594,16 +593,16 @@ void tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks(const tw_pack_args* args) {
               const __m512i v_88 = _mm512_unpacklo_epi64(v_81, v_83);
               const __m512i v_89 = _mm512_xor_si512(v_86, flip);
               const __m512i v_90 = _mm512_dpbusd_epi32(v_64, v_89, ones);
-              _mm512_storeu_si512((void *)(packed_3 + 1024), v_89);
+              _mm512_storeu_si512((void *)(packed_at_2 + 1024), v_89);
               const __m512i v_91 = _mm512_xor_si512(v_85, flip);
               const __m512i v_92 = _mm512_dpbusd_epi32(v_90, v_91, ones);
-              _mm512_storeu_si512((void *)(packed_3 + 1152), v_91);
+              _mm512_storeu_si512((void *)(packed_at_2 + 1152), v_91);
               const __m512i v_93 = _mm512_xor_si512(v_88, flip);
               const __m512i v_94 = _mm512_dpbusd_epi32(v_92, v_93, ones);
-              _mm512_storeu_si512((void *)(packed_3 + 1280), v_93);
+              _mm512_storeu_si512((void *)(packed_at_2 + 1280), v_93);
               const __m512i v_95 = _mm512_xor_si512(v_87, flip);
               const __m512i v_96 = _mm512_dpbusd_epi32(v_94, v_95, ones);
-              _mm512_storeu_si512((void *)(packed_3 + 1408), v_95);
+              _mm512_storeu_si512((void *)(packed_at_2 + 1408), v_95);
               const __m512i v_97 =
                   _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(from_at + 48)));
               const __m512i v_98 =
@@ -646,41 +645,41 @@ void tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks(const tw_pack_args* args) {
               const __m512i v_120 = _mm512_unpacklo_epi64(v_113, v_115);
               const __m512i v_121 = _mm512_xor_si512(v_118, flip);
               const __m512i v_122 = _mm512_dpbusd_epi32(v_96, v_121, ones);
-              _mm512_storeu_si512((void *)(packed_3 + 1536), v_121);
+              _mm512_storeu_si512((void *)(packed_at_2 + 1536), v_121);
               const __m512i v_123 = _mm512_xor_si512(v_117, flip);
               const __m512i v_124 = _mm512_dpbusd_epi32(v_122, v_123, ones);
-              _mm512_storeu_si512((void *)(packed_3 + 1664), v_123);
+              _mm512_storeu_si512((void *)(packed_at_2 + 1664), v_123);
               const __m512i v_125 = _mm512_xor_si512(v_120, flip);
               const __m512i v_126 = _mm512_dpbusd_epi32(v_124, v_125, ones);
-              _mm512_storeu_si512((void *)(packed_3 + 1792), v_125);
+              _mm512_storeu_si512((void *)(packed_at_2 + 1792), v_125);
               const __m512i v_127 = _mm512_xor_si512(v_119, flip);
               const __m512i v_128 = _mm512_dpbusd_epi32(v_126, v_127, ones);
-              _mm512_storeu_si512((void *)(packed_3 + 1920), v_127);
+              _mm512_storeu_si512((void *)(packed_at_2 + 1920), v_127);
               const __m512i v_129 = _mm512_sub_epi32(v_128, offset);
               const __m512i v_130 = _mm512_loadu_si512((const void *)block_sums_at);
               const __m512i v_131 = _mm512_add_epi32(v_129, v_130);
               _mm512_storeu_si512((void *)block_sums_at, v_131);
               from_at = row_16 + stride;
-              packed_3 += 64;
+              packed_at_2 += 64;
               block_sums_at += 64;
             }
             from += 64;
-            packed_at_2 += 2048;
+            packed_2 += 2048;
             ahead += 2048;
           }
         }
         first += 4;
         source_at += 256;
         next_2 += 7936;
-        packed_2 += 8192;
+        packed_at += 8192;
       }
-      uint8_t* const to_scales = packed_at + s;
+      const size_t vectors = 32 / 16;
       uint8_t* block_sums_at = block_sums;
       uint8_t* sums_at = sums;
       uint8_t* scales_at_2 = scales;
       uint8_t* to_scales_at = to_scales;
       // columns loop
-      for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
+      for (size_t i_columns = 0; i_columns < vectors; ++i_columns) {
         const __m512i v = _mm512_loadu_si512((const void *)block_sums_at);
         const __m256i scale = _mm256_loadu_si256((const __m256i *)scales_at_2);
         _mm256_storeu_si256((__m256i *)to_scales_at, scale);

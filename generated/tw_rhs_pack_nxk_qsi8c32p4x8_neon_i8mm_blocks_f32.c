@@ -78,6 +78,7 @@ void tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_f32(const tw_pack_args* args) 
     uint8_t* packed_at = packed;
     // block loop
     for (size_t i_block = 0; i_block < blocks; ++i_block) {
+      uint8_t* const to_scales = packed_at + s;
       const size_t s_2 = 1 * 16;
       if (rows < 4) {
         memset(scales, 0, s_2);
@@ -99,14 +100,12 @@ void tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_f32(const tw_pack_args* args) 
         scales_at += 4;
       }
       memset(block_sums, 0, 16);
-      const size_t parts_2 = block / 64;
       size_t first = 0;
       const uint8_t* source_at = source;
       size_t next_2 = next_at;
-      uint8_t* packed_2 = packed_at;
       // run loop: 4 per iteration
-      for (size_t i_run = 0; i_run < parts_2; i_run += 4) {
-        const size_t count = parts_2 - first < 4 ? parts_2 - first : 4;
+      for (size_t i_run = 0; i_run < parts; i_run += 4) {
+        const size_t count = parts - first < 4 ? parts - first : 4;
         const size_t row_bytes_2 = count * 64;
         if (missing != 0) {
           memset(scratch, 0, row_bytes_2 * 4);
@@ -122,7 +121,7 @@ void tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_f32(const tw_pack_args* args) 
         const uint8_t* from = missing == 0 ? source_at : scratch;
         const size_t stride = missing == 0 ? source_stride : row_bytes_2;
         const size_t distance = next == 0 ? 0 : next_2;
-        uint8_t* packed_at_2 = packed_2;
+        uint8_t* packed_2 = packed_at;
         const uint8_t* ahead = from + distance;
         // piece loop
         for (size_t i_piece = 0; i_piece < count; ++i_piece) {
@@ -131,7 +130,7 @@ void tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_f32(const tw_pack_args* args) 
           __builtin_prefetch((const void *)(ahead + 128), 0, 3);
           __builtin_prefetch((const void *)(ahead + 192), 0, 3);
           const uint8_t* from_at = from;
-          uint8_t* packed_3 = packed_at_2;
+          uint8_t* packed_at_2 = packed_2;
           uint8_t* block_sums_at = block_sums;
           // columns loop
           for (size_t i_columns = 0; i_columns < 1; ++i_columns) {
@@ -146,104 +145,104 @@ void tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_f32(const tw_pack_args* args) 
             const int64x2_t v_4 = vuzp1q_s64(v, v_2);
             const int8x16_t v_5 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_4), flip));
             const int32x4_t v_6 = vdotq_s32(sum, v_5, ones);
-            vst1q_s8((int8_t *)packed_3, v_5);
+            vst1q_s8((int8_t *)packed_at_2, v_5);
             const int8x16_t v_7 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_3), flip));
             const int32x4_t v_8 = vdotq_s32(v_6, v_7, ones);
-            vst1q_s8((int8_t *)(packed_3 + 32), v_7);
+            vst1q_s8((int8_t *)(packed_at_2 + 32), v_7);
             const int64x2_t v_9 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)(from_at + 16)));
             const int64x2_t v_10 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)(row_2 + 16)));
             const int64x2_t v_11 = vuzp2q_s64(v_9, v_10);
             const int64x2_t v_12 = vuzp1q_s64(v_9, v_10);
             const int8x16_t v_13 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_12), flip));
             const int32x4_t v_14 = vdotq_s32(v_8, v_13, ones);
-            vst1q_s8((int8_t *)(packed_3 + 64), v_13);
+            vst1q_s8((int8_t *)(packed_at_2 + 64), v_13);
             const int8x16_t v_15 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_11), flip));
             const int32x4_t v_16 = vdotq_s32(v_14, v_15, ones);
-            vst1q_s8((int8_t *)(packed_3 + 96), v_15);
+            vst1q_s8((int8_t *)(packed_at_2 + 96), v_15);
             const int64x2_t v_17 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)(from_at + 32)));
             const int64x2_t v_18 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)(row_2 + 32)));
             const int64x2_t v_19 = vuzp2q_s64(v_17, v_18);
             const int64x2_t v_20 = vuzp1q_s64(v_17, v_18);
             const int8x16_t v_21 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_20), flip));
             const int32x4_t v_22 = vdotq_s32(v_16, v_21, ones);
-            vst1q_s8((int8_t *)(packed_3 + 128), v_21);
+            vst1q_s8((int8_t *)(packed_at_2 + 128), v_21);
             const int8x16_t v_23 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_19), flip));
             const int32x4_t v_24 = vdotq_s32(v_22, v_23, ones);
-            vst1q_s8((int8_t *)(packed_3 + 160), v_23);
+            vst1q_s8((int8_t *)(packed_at_2 + 160), v_23);
             const int64x2_t v_25 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)(from_at + 48)));
             const int64x2_t v_26 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)(row_2 + 48)));
             const int64x2_t v_27 = vuzp2q_s64(v_25, v_26);
             const int64x2_t v_28 = vuzp1q_s64(v_25, v_26);
             const int8x16_t v_29 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_28), flip));
             const int32x4_t v_30 = vdotq_s32(v_24, v_29, ones);
-            vst1q_s8((int8_t *)(packed_3 + 192), v_29);
+            vst1q_s8((int8_t *)(packed_at_2 + 192), v_29);
             const int8x16_t v_31 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_27), flip));
             const int32x4_t v_32 = vdotq_s32(v_30, v_31, ones);
-            vst1q_s8((int8_t *)(packed_3 + 224), v_31);
+            vst1q_s8((int8_t *)(packed_at_2 + 224), v_31);
             const int64x2_t v_33 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_3));
             const int64x2_t v_34 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_4));
             const int64x2_t v_35 = vuzp2q_s64(v_33, v_34);
             const int64x2_t v_36 = vuzp1q_s64(v_33, v_34);
             const int8x16_t v_37 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_36), flip));
             const int32x4_t v_38 = vdotq_s32(sum_2, v_37, ones);
-            vst1q_s8((int8_t *)(packed_3 + 16), v_37);
+            vst1q_s8((int8_t *)(packed_at_2 + 16), v_37);
             const int8x16_t v_39 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_35), flip));
             const int32x4_t v_40 = vdotq_s32(v_38, v_39, ones);
-            vst1q_s8((int8_t *)(packed_3 + 48), v_39);
+            vst1q_s8((int8_t *)(packed_at_2 + 48), v_39);
             const int64x2_t v_41 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)(row_3 + 16)));
             const int64x2_t v_42 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)(row_4 + 16)));
             const int64x2_t v_43 = vuzp2q_s64(v_41, v_42);
             const int64x2_t v_44 = vuzp1q_s64(v_41, v_42);
             const int8x16_t v_45 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_44), flip));
             const int32x4_t v_46 = vdotq_s32(v_40, v_45, ones);
-            vst1q_s8((int8_t *)(packed_3 + 80), v_45);
+            vst1q_s8((int8_t *)(packed_at_2 + 80), v_45);
             const int8x16_t v_47 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_43), flip));
             const int32x4_t v_48 = vdotq_s32(v_46, v_47, ones);
-            vst1q_s8((int8_t *)(packed_3 + 112), v_47);
+            vst1q_s8((int8_t *)(packed_at_2 + 112), v_47);
             const int64x2_t v_49 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)(row_3 + 32)));
             const int64x2_t v_50 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)(row_4 + 32)));
             const int64x2_t v_51 = vuzp2q_s64(v_49, v_50);
             const int64x2_t v_52 = vuzp1q_s64(v_49, v_50);
             const int8x16_t v_53 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_52), flip));
             const int32x4_t v_54 = vdotq_s32(v_48, v_53, ones);
-            vst1q_s8((int8_t *)(packed_3 + 144), v_53);
+            vst1q_s8((int8_t *)(packed_at_2 + 144), v_53);
             const int8x16_t v_55 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_51), flip));
             const int32x4_t v_56 = vdotq_s32(v_54, v_55, ones);
-            vst1q_s8((int8_t *)(packed_3 + 176), v_55);
+            vst1q_s8((int8_t *)(packed_at_2 + 176), v_55);
             const int64x2_t v_57 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)(row_3 + 48)));
             const int64x2_t v_58 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)(row_4 + 48)));
             const int64x2_t v_59 = vuzp2q_s64(v_57, v_58);
             const int64x2_t v_60 = vuzp1q_s64(v_57, v_58);
             const int8x16_t v_61 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_60), flip));
             const int32x4_t v_62 = vdotq_s32(v_56, v_61, ones);
-            vst1q_s8((int8_t *)(packed_3 + 208), v_61);
+            vst1q_s8((int8_t *)(packed_at_2 + 208), v_61);
             const int8x16_t v_63 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_59), flip));
             const int32x4_t v_64 = vdotq_s32(v_62, v_63, ones);
-            vst1q_s8((int8_t *)(packed_3 + 240), v_63);
+            vst1q_s8((int8_t *)(packed_at_2 + 240), v_63);
             const int32x4_t v_65 = vpaddq_s32(v_32, v_64);
             const int32x4_t v_66 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)block_sums_at));
             const int32x4_t v_67 = vaddq_s32(v_65, v_66);
             vst1q_s8((int8_t *)block_sums_at, vreinterpretq_s8_s32(v_67));
             from_at = row_4 + stride;
-            packed_3 += 32;
+            packed_at_2 += 32;
             block_sums_at += 16;
           }
           from += 64;
-          packed_at_2 += 256;
+          packed_2 += 256;
           ahead += 256;
         }
         first += 4;
         source_at += 256;
         next_2 += 768;
-        packed_2 += 1024;
+        packed_at += 1024;
       }
-      uint8_t* const to_scales = packed_at + s;
+      const size_t vectors = 4 / 4;
       uint8_t* block_sums_at = block_sums;
       uint8_t* sums_at = sums;
       uint8_t* scales_at_2 = scales;
       uint8_t* to_scales_at = to_scales;
       // columns loop
-      for (size_t i_columns = 0; i_columns < 1; ++i_columns) {
+      for (size_t i_columns = 0; i_columns < vectors; ++i_columns) {
         const int32x4_t v = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)block_sums_at));
         const int8x16_t scale = vld1q_s8((const int8_t *)scales_at_2);
         vst1q_s8((int8_t *)to_scales_at, scale);

@@ -78,6 +78,7 @@ void tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks(const tw_pack_args* args) {
     uint8_t* packed_at = packed;
     // block loop
     for (size_t i_block = 0; i_block < blocks; ++i_block) {
+      uint8_t* const to_scales = packed_at + s;
       const size_t s_2 = 1 * 16;
       if (rows < 8) {
         memset(scales, 0, s_2);
@@ -99,14 +100,12 @@ void tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks(const tw_pack_args* args) {
         scales_at += 2;
       }
       memset(block_sums, 0, 32);
-      const size_t parts_2 = block / 64;
       size_t first = 0;
       const uint8_t* source_at = source;
       size_t next_2 = next_at;
-      uint8_t* packed_2 = packed_at;
       // run loop: 4 per iteration
-      for (size_t i_run = 0; i_run < parts_2; i_run += 4) {
-        const size_t count = parts_2 - first < 4 ? parts_2 - first : 4;
+      for (size_t i_run = 0; i_run < parts; i_run += 4) {
+        const size_t count = parts - first < 4 ? parts - first : 4;
         const size_t row_bytes_2 = count * 64;
         if (missing != 0) {
           memset(scratch, 0, row_bytes_2 * 8);
@@ -122,7 +121,7 @@ void tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks(const tw_pack_args* args) {
         const uint8_t* from = missing == 0 ? source_at : scratch;
         const size_t stride = missing == 0 ? source_stride : row_bytes_2;
         const size_t distance = next == 0 ? 0 : next_2;
-        uint8_t* packed_at_2 = packed_2;
+        uint8_t* packed_2 = packed_at;
         const uint8_t* ahead = from + distance;
         // piece loop
         for (size_t i_piece = 0; i_piece < count; ++i_piece) {
@@ -135,7 +134,7 @@ void tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks(const tw_pack_args* args) {
           __builtin_prefetch((const void *)(ahead + 384), 0, 3);
           __builtin_prefetch((const void *)(ahead + 448), 0, 3);
           const uint8_t* from_at = from;
-          uint8_t* packed_3 = packed_at_2;
+          uint8_t* packed_at_2 = packed_2;
           uint8_t* block_sums_at = block_sums;
           // columns loop
           for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
@@ -157,16 +156,16 @@ void tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks(const tw_pack_args* args) {
             const int64x2_t v_12 = vuzp1q_s64(v_5, v_7);
             const int8x16_t v_13 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_10), flip));
             const int32x4_t v_14 = vdotq_s32(sum, v_13, ones);
-            vst1q_s8((int8_t *)packed_3, v_13);
+            vst1q_s8((int8_t *)packed_at_2, v_13);
             const int8x16_t v_15 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_9), flip));
             const int32x4_t v_16 = vdotq_s32(v_14, v_15, ones);
-            vst1q_s8((int8_t *)(packed_3 + 32), v_15);
+            vst1q_s8((int8_t *)(packed_at_2 + 32), v_15);
             const int8x16_t v_17 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_12), flip));
             const int32x4_t v_18 = vdotq_s32(v_16, v_17, ones);
-            vst1q_s8((int8_t *)(packed_3 + 64), v_17);
+            vst1q_s8((int8_t *)(packed_at_2 + 64), v_17);
             const int8x16_t v_19 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_11), flip));
             const int32x4_t v_20 = vdotq_s32(v_18, v_19, ones);
-            vst1q_s8((int8_t *)(packed_3 + 96), v_19);
+            vst1q_s8((int8_t *)(packed_at_2 + 96), v_19);
             const uint32x4_t v_21 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(from_at + 16)));
             const uint32x4_t v_22 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_2 + 16)));
             const uint32x4_t v_23 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_3 + 16)));
@@ -181,16 +180,16 @@ void tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks(const tw_pack_args* args) {
             const int64x2_t v_32 = vuzp1q_s64(v_25, v_27);
             const int8x16_t v_33 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_30), flip));
             const int32x4_t v_34 = vdotq_s32(v_20, v_33, ones);
-            vst1q_s8((int8_t *)(packed_3 + 128), v_33);
+            vst1q_s8((int8_t *)(packed_at_2 + 128), v_33);
             const int8x16_t v_35 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_29), flip));
             const int32x4_t v_36 = vdotq_s32(v_34, v_35, ones);
-            vst1q_s8((int8_t *)(packed_3 + 160), v_35);
+            vst1q_s8((int8_t *)(packed_at_2 + 160), v_35);
             const int8x16_t v_37 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_32), flip));
             const int32x4_t v_38 = vdotq_s32(v_36, v_37, ones);
-            vst1q_s8((int8_t *)(packed_3 + 192), v_37);
+            vst1q_s8((int8_t *)(packed_at_2 + 192), v_37);
             const int8x16_t v_39 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_31), flip));
             const int32x4_t v_40 = vdotq_s32(v_38, v_39, ones);
-            vst1q_s8((int8_t *)(packed_3 + 224), v_39);
+            vst1q_s8((int8_t *)(packed_at_2 + 224), v_39);
             const uint32x4_t v_41 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(from_at + 32)));
             const uint32x4_t v_42 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_2 + 32)));
             const uint32x4_t v_43 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_3 + 32)));
@@ -205,16 +204,16 @@ void tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks(const tw_pack_args* args) {
             const int64x2_t v_52 = vuzp1q_s64(v_45, v_47);
             const int8x16_t v_53 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_50), flip));
             const int32x4_t v_54 = vdotq_s32(v_40, v_53, ones);
-            vst1q_s8((int8_t *)(packed_3 + 256), v_53);
+            vst1q_s8((int8_t *)(packed_at_2 + 256), v_53);
             const int8x16_t v_55 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_49), flip));
             const int32x4_t v_56 = vdotq_s32(v_54, v_55, ones);
-            vst1q_s8((int8_t *)(packed_3 + 288), v_55);
+            vst1q_s8((int8_t *)(packed_at_2 + 288), v_55);
             const int8x16_t v_57 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_52), flip));
             const int32x4_t v_58 = vdotq_s32(v_56, v_57, ones);
-            vst1q_s8((int8_t *)(packed_3 + 320), v_57);
+            vst1q_s8((int8_t *)(packed_at_2 + 320), v_57);
             const int8x16_t v_59 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_51), flip));
             const int32x4_t v_60 = vdotq_s32(v_58, v_59, ones);
-            vst1q_s8((int8_t *)(packed_3 + 352), v_59);
+            vst1q_s8((int8_t *)(packed_at_2 + 352), v_59);
             const uint32x4_t v_61 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(from_at + 48)));
             const uint32x4_t v_62 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_2 + 48)));
             const uint32x4_t v_63 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_3 + 48)));
@@ -229,39 +228,39 @@ void tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks(const tw_pack_args* args) {
             const int64x2_t v_72 = vuzp1q_s64(v_65, v_67);
             const int8x16_t v_73 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_70), flip));
             const int32x4_t v_74 = vdotq_s32(v_60, v_73, ones);
-            vst1q_s8((int8_t *)(packed_3 + 384), v_73);
+            vst1q_s8((int8_t *)(packed_at_2 + 384), v_73);
             const int8x16_t v_75 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_69), flip));
             const int32x4_t v_76 = vdotq_s32(v_74, v_75, ones);
-            vst1q_s8((int8_t *)(packed_3 + 416), v_75);
+            vst1q_s8((int8_t *)(packed_at_2 + 416), v_75);
             const int8x16_t v_77 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_72), flip));
             const int32x4_t v_78 = vdotq_s32(v_76, v_77, ones);
-            vst1q_s8((int8_t *)(packed_3 + 448), v_77);
+            vst1q_s8((int8_t *)(packed_at_2 + 448), v_77);
             const int8x16_t v_79 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_71), flip));
             const int32x4_t v_80 = vdotq_s32(v_78, v_79, ones);
-            vst1q_s8((int8_t *)(packed_3 + 480), v_79);
+            vst1q_s8((int8_t *)(packed_at_2 + 480), v_79);
             const int32x4_t v_81 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)block_sums_at));
             const int32x4_t v_82 = vaddq_s32(v_80, v_81);
             vst1q_s8((int8_t *)block_sums_at, vreinterpretq_s8_s32(v_82));
             from_at = row_4 + stride;
-            packed_3 += 16;
+            packed_at_2 += 16;
             block_sums_at += 16;
           }
           from += 64;
-          packed_at_2 += 512;
+          packed_2 += 512;
           ahead += 512;
         }
         first += 4;
         source_at += 256;
         next_2 += 1792;
-        packed_2 += 2048;
+        packed_at += 2048;
       }
-      uint8_t* const to_scales = packed_at + s;
+      const size_t vectors = 8 / 4;
       uint8_t* block_sums_at = block_sums;
       uint8_t* sums_at = sums;
       uint8_t* scales_at_2 = scales;
       uint8_t* to_scales_at = to_scales;
       // columns loop
-      for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
+      for (size_t i_columns = 0; i_columns < vectors; ++i_columns) {
         const int32x4_t v = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)block_sums_at));
         const float16x4_t scale = vld1_f16((const float16_t *)scales_at_2);
         vst1_f16((float16_t *)to_scales_at, scale);

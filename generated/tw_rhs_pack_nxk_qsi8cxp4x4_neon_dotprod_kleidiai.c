@@ -162,7 +162,7 @@ void tw_rhs_pack_nxk_qsi8cxp4x4_neon_dotprod_kleidiai(const tw_pack_args* args) 
           const int32x4_t v_22 = vaddq_s32(v_21, v_20);
           vst1q_s8((int8_t *)sums_at, vreinterpretq_s8_s32(v_22));
           from_at = row_4 + stride;
-          to_at += 16432;
+          to_at += 16;
           sums_at += 16;
         }
         from += 16;

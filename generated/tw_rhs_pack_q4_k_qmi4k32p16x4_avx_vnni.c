@@ -82,14 +82,22 @@ void tw_rhs_pack_q4_k_qmi4k32p16x4_avx_vnni(const tw_pack_args* args) {
       const uint8_t* ahead = from + distance;
       if (rows < 16) {
         memset(packed_at, 0, 64);
-        memset(packed_at + 320, 0, 32);
-        memset(packed_at + 608, 0, 32);
-        memset(packed_at + 896, 0, 32);
-        memset(packed_at + 1184, 0, 32);
-        memset(packed_at + 1472, 0, 32);
-        memset(packed_at + 1760, 0, 32);
-        memset(packed_at + 2048, 0, 32);
-        memset(packed_at + 2336, 0, 32);
+        uint8_t* packed_2 = packed_at + 320;
+        memset(packed_2, 0, 32);
+        packed_2 = packed_at + 608;
+        memset(packed_2, 0, 32);
+        packed_2 = packed_at + 896;
+        memset(packed_2, 0, 32);
+        packed_2 = packed_at + 1184;
+        memset(packed_2, 0, 32);
+        packed_2 = packed_at + 1472;
+        memset(packed_2, 0, 32);
+        packed_2 = packed_at + 1760;
+        memset(packed_2, 0, 32);
+        packed_2 = packed_at + 2048;
+        memset(packed_2, 0, 32);
+        packed_2 = packed_at + 2336;
+        memset(packed_2, 0, 32);
       }
       size_t column = 0;
       const uint8_t* from_at = from;

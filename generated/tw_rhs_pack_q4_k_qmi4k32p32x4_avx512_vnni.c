@@ -82,14 +82,22 @@ void tw_rhs_pack_q4_k_qmi4k32p32x4_avx512_vnni(const tw_pack_args* args) {
       const uint8_t* ahead = from + distance;
       if (rows < 32) {
         memset(packed_at, 0, 128);
-        memset(packed_at + 640, 0, 64);
-        memset(packed_at + 1216, 0, 64);
-        memset(packed_at + 1792, 0, 64);
-        memset(packed_at + 2368, 0, 64);
-        memset(packed_at + 2944, 0, 64);
-        memset(packed_at + 3520, 0, 64);
-        memset(packed_at + 4096, 0, 64);
-        memset(packed_at + 4672, 0, 64);
+        uint8_t* packed_2 = packed_at + 640;
+        memset(packed_2, 0, 64);
+        packed_2 = packed_at + 1216;
+        memset(packed_2, 0, 64);
+        packed_2 = packed_at + 1792;
+        memset(packed_2, 0, 64);
+        packed_2 = packed_at + 2368;
+        memset(packed_2, 0, 64);
+        packed_2 = packed_at + 2944;
+        memset(packed_2, 0, 64);
+        packed_2 = packed_at + 3520;
+        memset(packed_2, 0, 64);
+        packed_2 = packed_at + 4096;
+        memset(packed_2, 0, 64);
+        packed_2 = packed_at + 4672;
+        memset(packed_2, 0, 64);
       }
       size_t column = 0;
       const uint8_t* from_at = from;

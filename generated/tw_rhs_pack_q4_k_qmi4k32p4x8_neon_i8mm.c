@@ -81,14 +81,22 @@ void tw_rhs_pack_q4_k_qmi4k32p4x8_neon_i8mm(const tw_pack_args* args) {
       const size_t distance = next == 0 ? 0 : next_at;
       if (rows < 4) {
         memset(packed_at, 0, 16);
-        memset(packed_at + 80, 0, 8);
-        memset(packed_at + 152, 0, 8);
-        memset(packed_at + 224, 0, 8);
-        memset(packed_at + 296, 0, 8);
-        memset(packed_at + 368, 0, 8);
-        memset(packed_at + 440, 0, 8);
-        memset(packed_at + 512, 0, 8);
-        memset(packed_at + 584, 0, 8);
+        uint8_t* packed_2 = packed_at + 80;
+        memset(packed_2, 0, 8);
+        packed_2 = packed_at + 152;
+        memset(packed_2, 0, 8);
+        packed_2 = packed_at + 224;
+        memset(packed_2, 0, 8);
+        packed_2 = packed_at + 296;
+        memset(packed_2, 0, 8);
+        packed_2 = packed_at + 368;
+        memset(packed_2, 0, 8);
+        packed_2 = packed_at + 440;
+        memset(packed_2, 0, 8);
+        packed_2 = packed_at + 512;
+        memset(packed_2, 0, 8);
+        packed_2 = packed_at + 584;
+        memset(packed_2, 0, 8);
       }
       size_t column = 0;
       const uint8_t* from_at = from;

@@ -85,14 +85,22 @@ void tw_rhs_pack_q5_k_qmi5k32p16x4_avx_vnni(const tw_pack_args* args) {
       const uint8_t* ahead = from + distance;
       if (rows < 16) {
         memset(packed_at, 0, 64);
-        memset(packed_at + 320, 0, 96);
-        memset(packed_at + 672, 0, 96);
-        memset(packed_at + 1024, 0, 96);
-        memset(packed_at + 1376, 0, 96);
-        memset(packed_at + 1728, 0, 96);
-        memset(packed_at + 2080, 0, 96);
-        memset(packed_at + 2432, 0, 96);
-        memset(packed_at + 2784, 0, 96);
+        uint8_t* packed_2 = packed_at + 320;
+        memset(packed_2, 0, 96);
+        packed_2 = packed_at + 672;
+        memset(packed_2, 0, 96);
+        packed_2 = packed_at + 1024;
+        memset(packed_2, 0, 96);
+        packed_2 = packed_at + 1376;
+        memset(packed_2, 0, 96);
+        packed_2 = packed_at + 1728;
+        memset(packed_2, 0, 96);
+        packed_2 = packed_at + 2080;
+        memset(packed_2, 0, 96);
+        packed_2 = packed_at + 2432;
+        memset(packed_2, 0, 96);
+        packed_2 = packed_at + 2784;
+        memset(packed_2, 0, 96);
       }
       size_t column = 0;
       const uint8_t* from_at = from;

@@ -85,14 +85,22 @@ void tw_rhs_pack_q5_k_qmi5k32p32x4_avx512_vnni(const tw_pack_args* args) {
       const uint8_t* ahead = from + distance;
       if (rows < 32) {
         memset(packed_at, 0, 128);
-        memset(packed_at + 640, 0, 192);
-        memset(packed_at + 1344, 0, 192);
-        memset(packed_at + 2048, 0, 192);
-        memset(packed_at + 2752, 0, 192);
-        memset(packed_at + 3456, 0, 192);
-        memset(packed_at + 4160, 0, 192);
-        memset(packed_at + 4864, 0, 192);
-        memset(packed_at + 5568, 0, 192);
+        uint8_t* packed_2 = packed_at + 640;
+        memset(packed_2, 0, 192);
+        packed_2 = packed_at + 1344;
+        memset(packed_2, 0, 192);
+        packed_2 = packed_at + 2048;
+        memset(packed_2, 0, 192);
+        packed_2 = packed_at + 2752;
+        memset(packed_2, 0, 192);
+        packed_2 = packed_at + 3456;
+        memset(packed_2, 0, 192);
+        packed_2 = packed_at + 4160;
+        memset(packed_2, 0, 192);
+        packed_2 = packed_at + 4864;
+        memset(packed_2, 0, 192);
+        packed_2 = packed_at + 5568;
+        memset(packed_2, 0, 192);
       }
       size_t column = 0;
       const uint8_t* from_at = from;

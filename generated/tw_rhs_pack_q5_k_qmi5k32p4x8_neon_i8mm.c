@@ -82,14 +82,22 @@ void tw_rhs_pack_q5_k_qmi5k32p4x8_neon_i8mm(const tw_pack_args* args) {
       const size_t distance = next == 0 ? 0 : next_at;
       if (rows < 4) {
         memset(packed_at, 0, 16);
-        memset(packed_at + 80, 0, 24);
-        memset(packed_at + 168, 0, 24);
-        memset(packed_at + 256, 0, 24);
-        memset(packed_at + 344, 0, 24);
-        memset(packed_at + 432, 0, 24);
-        memset(packed_at + 520, 0, 24);
-        memset(packed_at + 608, 0, 24);
-        memset(packed_at + 696, 0, 24);
+        uint8_t* packed_2 = packed_at + 80;
+        memset(packed_2, 0, 24);
+        packed_2 = packed_at + 168;
+        memset(packed_2, 0, 24);
+        packed_2 = packed_at + 256;
+        memset(packed_2, 0, 24);
+        packed_2 = packed_at + 344;
+        memset(packed_2, 0, 24);
+        packed_2 = packed_at + 432;
+        memset(packed_2, 0, 24);
+        packed_2 = packed_at + 520;
+        memset(packed_2, 0, 24);
+        packed_2 = packed_at + 608;
+        memset(packed_2, 0, 24);
+        packed_2 = packed_at + 696;
+        memset(packed_2, 0, 24);
       }
       size_t column = 0;
       const uint8_t* from_at = from;

@@ -84,14 +84,22 @@ void tw_rhs_pack_q5_k_qmi5k32p8x4_avx2(const tw_pack_args* args) {
       const size_t distance = next == 0 ? 0 : next_at;
       if (rows < 8) {
         memset(packed_at, 0, 32);
-        memset(packed_at + 160, 0, 48);
-        memset(packed_at + 336, 0, 48);
-        memset(packed_at + 512, 0, 48);
-        memset(packed_at + 688, 0, 48);
-        memset(packed_at + 864, 0, 48);
-        memset(packed_at + 1040, 0, 48);
-        memset(packed_at + 1216, 0, 48);
-        memset(packed_at + 1392, 0, 48);
+        uint8_t* packed_2 = packed_at + 160;
+        memset(packed_2, 0, 48);
+        packed_2 = packed_at + 336;
+        memset(packed_2, 0, 48);
+        packed_2 = packed_at + 512;
+        memset(packed_2, 0, 48);
+        packed_2 = packed_at + 688;
+        memset(packed_2, 0, 48);
+        packed_2 = packed_at + 864;
+        memset(packed_2, 0, 48);
+        packed_2 = packed_at + 1040;
+        memset(packed_2, 0, 48);
+        packed_2 = packed_at + 1216;
+        memset(packed_2, 0, 48);
+        packed_2 = packed_at + 1392;
+        memset(packed_2, 0, 48);
       }
       size_t column = 0;
       const uint8_t* from_at = from;

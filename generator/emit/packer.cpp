@@ -44,10 +44,8 @@ bool can_make(const Request& request, const Isa& isa) {
 /// Where its packer's instructions are from: its own ISA, or one that runs wherever it does.
 const Isa& isa_of(const Request& request, IsaLibrary& library) {
   if (can_make(request, request.isa)) return request.isa;
-  const bool lhs = request.layout.side == Side::lhs;
-  if (lhs && request.isa.architecture == "aarch64" && can_make(request, library.get("neon"))) {
-    return library.get("neon");
-  }
+  const std::string& packers = request.isa.packers;
+  if (!packers.empty() && can_make(request, library.get(packers))) return library.get(packers);
   const Isa& other = library.get("scalar");
   // What is packed value by value ends in zeros.
   const bool fits =

@@ -232,11 +232,6 @@ class LhsRowsPacker {
 
 }  // namespace
 
-int64_t most_rows(const Layout& layout) {
-  constexpr int64_t most_segments = 16;  // no vector is longer than 256 bytes
-  return layout.panel.fixed + (layout.panel.vl + layout.panel.svl) * most_segments;
-}
-
 void put_codes(Builder& b, const Layout& layout, Value panel, Value to, Value codes, Value count,
                int64_t at_once) {
   const int64_t together = std::min<int64_t>(4, at_once / layout.order.kr);

@@ -20,9 +20,6 @@ inline int64_t code_bytes(const Layout& layout) {
 inline bool is_one_row(const Layout& layout) {
   return layout.panel == Length{1} && !layout.order.even_first;
 }
-/// The largest panel that any machine's vectors ask for.
-int64_t most_rows(const Layout& layout);
-
 /// Copies so many codes of a row, a multiple of `at_once`, to their places between those of the
 /// panel's other rows; not for is_one_row().
 void put_codes(Builder& b, const Layout& layout, Value panel, Value to, Value codes, Value count,

@@ -5,6 +5,7 @@
 
 #include "lower/pack_convert.h"
 #include "lower/pack_rhs.h"
+#include "lower/pack_strips.h"
 
 namespace tw {
 namespace {
@@ -12,45 +13,88 @@ namespace {
 /// The way from rows of k values, of the layout's type; whole vectors are loaded where a tile of
 /// them has room.
 std::optional<Relayout> rows_way(const Layout& layout, const Source& source, const Isa& isa) {
-  const bool codes = is_plain_panel(layout) && CodeSums::possible(layout, isa);
+  if (!has_strips(layout)) return std::nullopt;
+  const Layout strip = strip_of(layout);
+  const bool codes = is_plain_panel(strip) && CodeSums::possible(strip, isa);
   if (!is_float(layout.element) && (!codes || !isa.has(OpCode::xor_))) return std::nullopt;
   const Source& rows = converts(source, layout) ? rows_of(layout.element) : source;
   for (int64_t run = isa.vector_bytes.fixed; run >= 16; run /= 2) {
-    auto way = find_relayout(layout, rows, isa, run);
-    if (way && layout.panel.fixed % (way->tile.n + 1) == 0) return way;
+    auto way = find_relayout(strip, rows, isa, run);
+    if (way && strip.panel.fixed % (way->tile.n + 1) == 0) return way;
   }
   return std::nullopt;
 }
 
-/// Packs whole steps of all rows of a panel.
+/// Packs whole steps of all rows of a panel, strip by strip.
 class RowsPacker {
  public:
   RowsPacker(Builder& b, const Layout& layout, const Source& source)
       : b_(b),
-        layout_(layout),
+        strips_(b, layout),
+        layout_(strips_.layout()),
         flip_(flip_bits(b, layout, source)),
         way_(rows_way(layout, source, b.isa()).value()),
         masks_(relayout_masks(b, way_)) {
-    if (flip_ != no_value) weights_.emplace(b, layout);
+    if (flip_ != no_value) weights_.emplace(b, layout_);
   }
+  /// Memory that it needs, and is told of before it packs.
+  [[nodiscard]] int64_t scratch_bytes() const {
+    return strips_.are_split() ? 4 * layout_.panel.fixed : 0;
+  }
+  void use(Value scratch) { split_sums_ = scratch; }
 
   [[nodiscard]] int64_t step_k() const {
     return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(way_.tile.k) + 1));
   }
   [[nodiscard]] int64_t step_bytes() const { return step_k() * bits(layout_.element) / 8; }
-  [[nodiscard]] int64_t panel_bytes() const { return layout_.panel.fixed * step_bytes(); }
+
+  /// Rows that PackRun::units counts.
+  [[nodiscard]] int64_t unit_rows() const {
+    return in_vectors() ? rows_at_once() : layout_.panel.fixed;
+  }
 
   void pack(const PackRun& run, bool stream) const {
-    const bool by_column = layout_.order.pair == NibblePair::column;
-    const bool in_vectors = !by_column && !is_apart(layout_) && layout_.order.kr == 4;
-    if (in_vectors || !weights_) {
-      pack_vectors(run, stream);
-    } else {
-      pack_panel(run, stream);
-    }
+    if (in_vectors()) return pack_vectors(run, stream);
+    if (strips_.is_panel()) return pack_panel(run, stream);
+    const Value rows = times(b_, run.stride, strips_.rows(), "strip");
+    const Value fetched = times(b_, run.stride, layout_.panel.fixed, "fetched");
+    const std::vector<Value> inits = {run.source, run.packed, run.ahead, run.sums};
+    b_.loop("strip", run.units, inits, [&](const std::vector<Value>& now) {
+      PackRun strip = run;
+      strip.source = now[0];
+      strip.packed = now[1];
+      strip.ahead = now[2];
+      strip.sums = now[3];
+      strips_.are_split() ? pack_split(strip) : pack_panel(strip, stream);
+      return std::vector<Value>{
+          plus(b_, {now[0], rows}, "rows"), b_.add(now[1], strips_.bytes(), "to"),
+          plus(b_, {now[2], fetched}, "ahead"), b_.add(now[3], 4 * strips_.rows(), "sums")};
+    });
   }
 
  private:
+  /// Whether sums of the codes in a vector, if there are any, are those of whole columns, one a
+  /// lane.
+  [[nodiscard]] bool in_vectors() const {
+    const NibblePair pair = layout_.order.pair;
+    const bool by_bytes = pair == NibblePair::none || pair == NibblePair::depth;
+    return !weights_ || (by_bytes && !is_apart(layout_) && layout_.order.kr == 4);
+  }
+  [[nodiscard]] int64_t rows_at_once() const { return way_.tile.n + 1; }
+
+  /// Sums of its columns stand in several places.
+  void pack_split(PackRun strip) const {
+    const Value sums = strip.sums;
+    b_.op(OpCode::fill_bytes, {split_sums_, b_.constant(0), b_.constant(4 * layout_.panel.fixed)});
+    strip.sums = split_sums_;
+    pack_panel(strip, false);
+    strips_.add_columns(split_sums_, sums);
+  }
+
+  /// Of a step of a strip.
+  [[nodiscard]] int64_t panel_bytes() const { return layout_.panel.fixed * step_bytes(); }
+  [[nodiscard]] int64_t step_groups() const { return step_k() / group_k(layout_); }
+
   /// One step of the columns that `rows` point to.
   void pack_step(const std::vector<Value>& rows, const TakePacked& take) const {
     const auto find = [&](Coordinates at) {
@@ -58,42 +102,59 @@ class RowsPacker {
     };
     relayout(b_, way_, masks_, {static_cast<int64_t>(rows.size()), step_k()}, find, take);
   }
-  [[nodiscard]] std::vector<Value> next(const std::vector<Value>& now) const {
-    return {b_.add(now[0], step_bytes(), "from"), b_.add(now[1], panel_bytes(), "to"),
-            b_.add(now[2], panel_bytes(), "ahead")};
+  /// Cursors of source, codes and what is fetched, a step on.
+  [[nodiscard]] std::vector<Value> next(const std::vector<Value>& now, Value ahead) const {
+    return {b_.add(now[0], step_bytes(), "from"), strips_.behind(now[1], step_groups(), "to"),
+            ahead};
   }
 
   /// A loop over the panel's rows, those of one vector at a time, within the one over k. Sums are
   /// taken from memory and back: one load and store in so many.
   void pack_vectors(const PackRun& run, bool stream) const {
-    const int64_t rows_at_once = way_.tile.n + 1;
     std::optional<CodeSums> sums;
     if (weights_) sums.emplace(b_, layout_, *weights_, 1);
+    const bool fixed = strips_.is_panel();
+    const Value count = fixed ? b_.constant(layout_.panel.fixed / rows_at_once()) : run.units;
     const std::vector<Value> cursors = {run.source, run.packed, run.ahead};
     b_.loop("k", run.steps, cursors, [&](const std::vector<Value>& now) {
-      fetch_rows(b_, now[2], panel_bytes());
+      if (fixed) fetch_rows(b_, now[2], panel_bytes());
       std::vector<Value> inits = {now[0], now[1]};
       if (sums) inits.push_back(run.sums);
-      const Value count = b_.constant(layout_.panel.fixed / rows_at_once);
-      b_.loop("rows", count, inits, [&](const std::vector<Value>& at) {
-        const std::vector<Value> columns = strided(b_, at[0], run.stride, 0, rows_at_once, "row");
-        std::vector<Value> carried = sums ? sums->start() : std::vector<Value>{};
-        pack_step(columns, [&](Coordinates first, Value packed) {
-          const int64_t offset = packed_offset(layout_, first);
-          if (sums)
-            return PackedStore{b_, &*sums, flip_, stream}(at[1], offset, 0, packed, carried);
-          b_.op(stream ? OpCode::store_stream : OpCode::store, {at[1], packed}, {.offset = offset});
-        });
-        std::vector<Value> next = {plus(b_, {columns.back(), run.stride}, "rows"),
-                                   b_.add(at[1], packed_offset(layout_, {rows_at_once, 0}), "to")};
-        if (sums) {
-          sums->finish(carried, b_.constant(step_k()), at[2]);
-          next.push_back(b_.add(at[2], b_.isa().vector_bytes, "sums"));
-        }
-        return next;
-      });
-      return next(now);
+      if (!fixed) inits.push_back(now[2]);
+      const std::vector<Value> last =
+          b_.loop("rows", count, inits, [&](const std::vector<Value>& at) {
+            std::vector<Value> behind = pack_rows(at, run.stride, stream, sums);
+            if (!fixed) {
+              const int64_t bytes = rows_at_once() * step_bytes();
+              fetch_rows(b_, at.back(), bytes);
+              behind.push_back(b_.add(at.back(), bytes, "ahead"));
+            }
+            return behind;
+          });
+      return next(now, fixed ? b_.add(now[2], panel_bytes(), "ahead") : last.back());
     });
+  }
+
+  /// A step of the rows of a vector; returns where the next ones, their codes and sums are.
+  [[nodiscard]] std::vector<Value> pack_rows(const std::vector<Value>& at, Value stride,
+                                             bool stream,
+                                             const std::optional<CodeSums>& sums) const {
+    const std::vector<Value> columns = strided(b_, at[0], stride, 0, rows_at_once(), "row");
+    std::vector<Value> carried = sums ? sums->start() : std::vector<Value>{};
+    const std::vector<Value> groups = strips_.groups(at[1], step_groups());
+    pack_step(columns, [&](Coordinates first, Value packed) {
+      const auto [to, offset] = strips_.place(groups, packed_offset(layout_, first));
+      if (sums) return PackedStore{b_, &*sums, flip_, stream}(to, offset, 0, packed, carried);
+      b_.op(stream ? OpCode::store_stream : OpCode::store, {to, packed}, {.offset = offset});
+    });
+    const int64_t bytes = group_bytes(layout_) / layout_.panel.fixed * rows_at_once();
+    std::vector<Value> next = {plus(b_, {columns.back(), stride}, "rows"),
+                               b_.add(at[1], bytes, "to")};
+    if (sums) {
+      sums->finish(carried, b_.constant(step_k()), at[2]);
+      next.push_back(b_.add(at[2], b_.isa().vector_bytes, "sums"));
+    }
+    return next;
   }
 
   /// All rows of the panel in one step, whose sums are carried through the loop.
@@ -103,17 +164,19 @@ class RowsPacker {
     const PackedStore store{b_, &sums, flip_, stream};
     std::vector<Value> inits = {run.source, run.packed, run.ahead};
     const auto cursors = static_cast<int64_t>(inits.size());
+    const Value between = strips_.between(run.stride);
     for (const Value zero : sums.start()) inits.push_back(zero);
     const auto results = b_.loop("k", run.steps, inits, [&](const std::vector<Value>& now) {
       fetch_rows(b_, now[2], panel_bytes());
       std::vector<Value> carried(now.begin() + cursors, now.end());
-      const std::vector<Value> columns =
-          strided(b_, now[0], run.stride, 0, layout_.panel.fixed, "row");
+      const std::vector<Value> columns = strips_.rows(now[0], run.stride, between);
+      const std::vector<Value> groups = strips_.groups(now[1], step_groups());
       pack_step(columns, [&](Coordinates first, Value packed) {
-        const int64_t offset = packed_offset(layout_, first);
-        store(now[1], offset, vector_of(layout_, b_.isa(), offset), packed, carried);
+        const int64_t all = packed_offset(layout_, first);
+        const auto [to, offset] = strips_.place(groups, all);
+        store(to, offset, vector_of(layout_, b_.isa(), all), packed, carried);
       });
-      std::vector<Value> after = next(now);
+      std::vector<Value> after = next(now, b_.add(now[2], panel_bytes(), "ahead"));
       after.insert(after.end(), carried.begin(), carried.end());
       return after;
     });
@@ -122,14 +185,17 @@ class RowsPacker {
   }
 
   Builder& b_;
-  const Layout& layout_;
+  const Strips strips_;
+  const Layout& layout_;  ///< a strip's
   Value flip_;
   Relayout way_;
   Masks masks_;
   std::optional<SumWeights> weights_;
+  Value split_sums_ = no_value;
 };
 
 constexpr int64_t copied_bytes = 256;  // of a row: calls that copy fewer take longer than the copy
+constexpr int64_t copied_of_all = 16384;  // of the most rows that vectors may ask for: of the stack
 
 /// A panel: whole steps of all its rows are packed from where they are, others, some at a time,
 /// from a copy that has code 0 (or the last row again) where there is nothing; if a part of a step
@@ -145,14 +211,16 @@ class PanelPacker {
         stride_(b.arg(ArgField::pack_source_stride)),
         k_(b.arg(ArgField::pack_k)),
         padded_(padded_k(b, layout)),
-        panel_(b.constant(layout.panel.fixed)),
+        panel_(length(b, layout.panel)),
         step_(rows_.step_k()),
-        at_once_(std::max<int64_t>(copied_bytes / rows_.step_bytes(), 1)) {
-    const int64_t bytes = at_once_ * rows_.panel_bytes();
+        at_once_(steps_at_once(layout, rows_.step_bytes())) {
+    const int64_t bytes = at_once_ * most_rows(layout) * rows_.step_bytes();
     const bool other = converts(source, layout);
-    copy_ = b.scratch(2 * bytes + (other ? RowConverter::tail_bytes(b.isa()) : 0));
+    const int64_t tail = other ? RowConverter::tail_bytes(b.isa()) : 0;
+    copy_ = b.scratch(2 * bytes + tail + rows_.scratch_bytes());
     packed_copy_ = b.add(copy_, bytes, "packed_copy");
     if (other) converter_.emplace(b, layout, source, b.add(packed_copy_, bytes, "tail"));
+    if (rows_.scratch_bytes() != 0) rows_.use(b.add(packed_copy_, bytes + tail, "strip_sums"));
   }
 
   void pack(const Panel& panel) const {
@@ -162,7 +230,9 @@ class PanelPacker {
     // While a panel is packed, the next one's rows are fetched as the contiguous bytes they are.
     const Value next =
         choose(b_, {less(b_, {panel.left, panel_}), product(b_, {panel_, stride_}), zero});
-    const Value missing = less(b_, {panel_, panel.left});
+    const Value missing = missing_rows(panel);
+    const Value taken = units(panel.rows);
+    const Value room = leaves_out() ? times(b_, taken, rows_.unit_rows(), "room") : panel_;
     const Value steps =
         converter_ ? zero : choose(b_, {missing, zero, over(b_, k_, step_)}, "whole_steps");
     const auto pack_from = [&](Value k, Value copied) {
@@ -174,8 +244,9 @@ class PanelPacker {
           smaller(b_, {b_.op(OpCode::isub, {padded_, k}), b_.constant(step_ * at_once_)}, "values");
       const Value copied_steps = over(b_, b_.add(left, step_ - 1), step_, "copied_steps");
       const Value copied_row = times(b_, copied_steps, rows_.step_bytes(), "copied_row");
-      const PackRows rows = rows_or_copies(b_, source, copied, {copy_, copied_row},
-                                           [&] { copy(source.first, panel.rows, k, copied_row); });
+      const PackRows rows = rows_or_copies(b_, source, copied, {copy_, copied_row}, [&] {
+        copy(source.first, panel.rows, k, copied_row, room);
+      });
       PackRun run;
       run.source = rows.first;
       run.stride = rows.stride;
@@ -185,6 +256,8 @@ class PanelPacker {
       const Value by_copy = choose(b_, {part, copied, zero}, "by_copy");
       run.packed = choose(b_, {by_copy, packed_copy_, to}, "to");
       run.sums = places.sums;
+      run.units = taken;
+      clear(panel.rows, run.packed, run.steps);
       pack_run(b_, run, can_stream(b_.isa()) && !converter_, copied,
                [&](const PackRun& it, bool stream) { rows_.pack(it, stream); });
       b_.branch(by_copy, Compare::not_equal, zero, [&] {
@@ -195,10 +268,45 @@ class PanelPacker {
   }
 
  private:
-  /// Steps of the rows that exist, so many bytes of each.
-  void copy(Value source, Value rows, Value k, Value row) const {
+  /// Of a panel as wide as vectors, if it has floats, rows that do not exist are left out as far as
+  /// no vector has others, too.
+  [[nodiscard]] bool leaves_out() const {
+    return !layout_.panel.is_fixed() && is_float(layout_.element);
+  }
+  /// Not 0 where rows of the panel, or of its last vectors, are missing.
+  [[nodiscard]] Value missing_rows(const Panel& panel) const {
+    if (!leaves_out()) return less(b_, {panel_, panel.left});
+    const int64_t unit = rows_.unit_rows();
+    const Value whole = times(b_, over(b_, panel.rows, unit), unit, "whole");
+    return b_.op(OpCode::isub, {panel.rows, whole}, {}, "missing");
+  }
+  /// How many are packed; of a panel of fixed size: none.
+  [[nodiscard]] Value units(Value rows) const {
+    if (layout_.panel.is_fixed()) return no_value;
+    const int64_t unit = rows_.unit_rows();
+    if (leaves_out()) return over(b_, b_.add(rows, unit - 1), unit, "units");
+    return times(b_, segments_of(b_), strip_of(layout_).panel.fixed / unit, "units");
+  }
+  /// Zeros for those left out, and the others.
+  void clear(Value rows, Value packed, Value steps) const {
+    if (!leaves_out()) return;
+    b_.branch(rows, Compare::not_equal, panel_, [&] {
+      const Value bytes = codes_bytes(b_, layout_, times(b_, steps, step_));
+      b_.op(OpCode::fill_bytes, {packed, b_.constant(0), bytes});
+    });
+  }
+
+  static int64_t steps_at_once(const Layout& layout, int64_t step_bytes) {
+    const int64_t row = layout.panel.is_fixed()
+                            ? copied_bytes
+                            : std::min(copied_bytes, copied_of_all / most_rows(layout));
+    return std::max<int64_t>(row / step_bytes, 1);
+  }
+
+  /// Steps of the rows that exist, so many bytes of each, to `room` rows.
+  void copy(Value source, Value rows, Value k, Value row, Value room) const {
     const Value values = smaller(b_, {less(b_, {k_, k}), b_.constant(step_ * at_once_)}, "values");
-    b_.op(OpCode::fill_bytes, {copy_, nothing_, product(b_, {panel_, row})});
+    b_.op(OpCode::fill_bytes, {copy_, nothing_, product(b_, {room, row})});
     const Value before = converter_ ? converter_->source_bytes(k) : row_bytes(b_, layout_, k);
     const Value first = plus(b_, {source, before}, "first");
     for_rows(b_, layout_, "copy", rows, {first, copy_}, [&](const std::vector<Value>& now) {

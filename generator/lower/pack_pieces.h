@@ -36,10 +36,14 @@ inline int64_t run_blocks(const Layout& layout) {
   return has_long_blocks(layout) ? 1 : pack_run_values / piece_of(layout);
 }
 
+inline Length packed_piece_length(const Layout& layout) {
+  if (layout.super_block != 0) return super_block_bytes(layout);
+  if (!has_long_blocks(layout)) return block_bytes(layout);
+  return data_bytes(layout, long_block_step);
+}
+/// In panels of fixed size.
 inline int64_t packed_piece_bytes(const Layout& layout) {
-  if (layout.super_block != 0) return super_block_bytes(layout).fixed;
-  if (!has_long_blocks(layout)) return block_bytes(layout).fixed;
-  return data_bytes(layout, long_block_step).fixed;
+  return packed_piece_length(layout).fixed;
 }
 
 /// What lies in memory when codes are moved to their places: of codes that are put together first,

@@ -1,5 +1,5 @@
 // Packers of any source and layout, value by value: each goes where both say that it is. For
-// machines whose instructions do not move lanes, and for panels as wide as vectors.
+// machines whose instructions do not move lanes, and for orders to which no moves lead.
 #include <algorithm>
 #include <bit>
 

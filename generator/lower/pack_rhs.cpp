@@ -91,7 +91,7 @@ void for_rows(Builder& b, const Layout& layout, const char* name, Value rows,
     return;
   }
   from_to.push_back(less(b, {rows, b.constant(1)}, "following"));
-  b.loop(name, b.constant(layout.panel.fixed), from_to, [&](const std::vector<Value>& at) {
+  b.loop(name, length(b, layout.panel), from_to, [&](const std::vector<Value>& at) {
     std::vector<Value> next = body(at);
     next[0] = choose(b, {at[2], next[0], at[0]}, "row");
     next.push_back(less(b, {at[2], b.constant(1)}, "following"));

@@ -40,6 +40,7 @@ struct PackRun {
   Value packed;                     ///< where they go; vectors are aligned there to be streamed
   Value sums;                       ///< likewise, or none; they are added to what is there
   Value panel_stride = no_value;    ///< k x n: from panel to panel
+  Value units = no_value;           ///< n x k: of a panel as wide as vectors, that are packed
   Value scales = no_value;          ///< of blocks: as they are packed, block by block
   Value numbers = no_value;         ///< of super-blocks: where the first row's numbers are ...
   Value numbers_stride = no_value;  ///< ... from row to row

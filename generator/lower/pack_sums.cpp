@@ -9,6 +9,9 @@ namespace {
 bool is_depth(const Layout& layout) {
   return layout.order.pair == NibblePair::depth;
 }
+bool is_next(const Layout& layout) {
+  return layout.order.pair == NibblePair::next;
+}
 bool is_bytes(const Layout& layout) {
   return layout.order.pair == NibblePair::none;
 }
@@ -44,6 +47,10 @@ bool CodeSums::possible(const Layout& layout, const Isa& isa) {
   if (is_depth(layout) && is_signed(layout)) {
     return folds(layout, isa) && isa.has(OpCode::shl, 8) && isa.has(OpCode::dot4_s8s8);
   }
+  if (is_next(layout)) {
+    return order.kr == 4 && is_signed(layout) && segments(isa) == 1 && isa.has(OpCode::shl, 8) &&
+           isa.has(OpCode::dot4_s8s8) && isa.has(OpCode::zip_lo, 32) && isa.has(OpCode::zip_hi, 32);
+  }
   if (!order.low_unsigned) return false;
   if (is_depth(layout)) return order.high_unsigned && multiplies_unsigned(isa);
   const bool zips = order.kr == 4 || (isa.has(OpCode::zip_lo, 64) && isa.has(OpCode::zip_hi, 64));
@@ -62,13 +69,17 @@ SumWeights::SumWeights(Builder& b, const Layout& layout)
   if (!b.isa().has(OpCode::dot4_u8s8) && b.isa().has(OpCode::dot2_s16)) {
     ones16 = splat32(b, 0x00010001U, "ones_16");
   }
+  if (is_next(layout)) {
+    even = splat32(b, 0x00000101U, "even");
+    odd = splat32(b, 0x01010000U, "odd");
+  }
 }
 
 CodeSums::CodeSums(Builder& b, const Layout& layout, const SumWeights& weights, int64_t vectors)
     : b_(b), layout_(layout), weights_(weights), vectors_(static_cast<size_t>(vectors)) {}
 
 size_t CodeSums::accumulators() const {
-  return vectors_ * (layout_.order.pair == NibblePair::column ? 2 : 1);
+  return vectors_ * (layout_.order.pair == NibblePair::column || is_next(layout_) ? 2 : 1);
 }
 
 std::vector<Value> CodeSums::start() const {
@@ -101,10 +112,16 @@ void CodeSums::add(std::vector<Value>& carried, size_t vector, Value codes) cons
   }
   if (is_signed(layout_)) {
     // Both nibbles as high ones.
-    const Value shifted = b_.op(OpCode::shl, {codes}, {.bits = 8, .imm = 4});
-    const Value half = dot(carried[vector], shifted, weights_.ones);
-    const Value high = b_.op(OpCode::and_, {codes, weights_.nibbles});
-    carried[vector] = dot(half, high, weights_.ones);
+    const auto add_high = [&](Value nibbles) {
+      if (!is_next(layout_)) {
+        carried[vector] = dot(carried[vector], nibbles, weights_.ones);
+        return;
+      }
+      carried[2 * vector] = dot(carried[2 * vector], nibbles, weights_.even);
+      carried[2 * vector + 1] = dot(carried[2 * vector + 1], nibbles, weights_.odd);
+    };
+    add_high(b_.op(OpCode::shl, {codes}, {.bits = 8, .imm = 4}));
+    add_high(b_.op(OpCode::and_, {codes, weights_.nibbles}));
     return;
   }
   const Value low = b_.op(OpCode::and_, {codes, weights_.nibbles});
@@ -133,6 +150,17 @@ void CodeSums::finish_whole(const std::vector<Value>& carried, Value sums) const
   }
 }
 
+std::vector<Value> CodeSums::next_totals(const std::vector<Value>& carried) const {
+  const auto total = [&](Value sum) { return b_.op(OpCode::sar, {sum}, {.bits = 32, .imm = 4}); };
+  std::vector<Value> totals;
+  for (size_t v = 0; v < vectors_; ++v) {
+    const Value even = total(carried[2 * v]), odd = total(carried[2 * v + 1]);
+    const Pair columns = interleave(b_, 32, even, odd);
+    totals.insert(totals.end(), {columns.low, columns.high});
+  }
+  return totals;
+}
+
 /// Unsigned nibbles are 8 too high, k times; bytes 128.
 Value CodeSums::offset(Value k) const {
   const int64_t offset_bits = is_bytes(layout_) ? 7 : 3;
@@ -146,13 +174,12 @@ Value CodeSums::total(Value sum, Value offset) const {
 }
 
 void CodeSums::finish(const std::vector<Value>& carried, Value k, Value sums) const {
-  if (is_signed(layout_)) {
-    finish_whole(carried, sums);
-    return;
-  }
-  const Value correction = offset(k);
-  if (layout_.order.pair == NibblePair::column) {
-    finish_columns(carried, correction, sums);
+  const bool no_columns = is_next(layout_) || layout_.order.pair == NibblePair::column;
+  if (is_signed(layout_) && !no_columns) return finish_whole(carried, sums);
+  const Value correction = is_signed(layout_) ? no_value : offset(k);
+  if (no_columns) {
+    const std::vector<Value> all = totals(carried, correction);
+    for (size_t i = 0; i < all.size(); ++i) add_to(sums, static_cast<int64_t>(i) * 16, all[i]);
     return;
   }
   for (size_t v = 0; v < vectors_; ++v) {
@@ -192,12 +219,8 @@ std::vector<Value> CodeSums::column_totals(const std::vector<Value>& carried, Va
   return totals;
 }
 
-void CodeSums::finish_columns(const std::vector<Value>& carried, Value correction,
-                              Value sums) const {
-  const std::vector<Value> totals = column_totals(carried, correction);
-  for (size_t i = 0; i < totals.size(); ++i) {
-    add_to(sums, static_cast<int64_t>(i) * 16, totals[i]);
-  }
+std::vector<Value> CodeSums::totals(const std::vector<Value>& carried, Value offset) const {
+  return is_next(layout_) ? next_totals(carried) : column_totals(carried, offset);
 }
 
 }  // namespace tw

@@ -12,7 +12,8 @@ namespace tw {
 struct SumWeights {
   Value ones;
   Value nibbles;  ///< the nibbles that stand as they are multiplied: low ones if they are unsigned
-  Value ones16 = no_value;  ///< where products add up in 16 bits first
+  Value ones16 = no_value;                ///< where products add up in 16 bits first
+  Value even = no_value, odd = no_value;  ///< ones where lanes have codes of such columns
   SumWeights(Builder& b, const Layout& layout);
 };
 
@@ -21,6 +22,8 @@ struct SumWeights {
 ///   none    one accumulator a vector: every dword lane is a column, or two are when kr is 8
 ///   depth   likewise, of 16 * sum of nibbles
 ///   column  two a vector, of whole bytes (16 * high + low nibble) and of low nibbles
+///   next    two a vector, of 16 * sum of nibbles: of even and of odd columns, two of which have a
+///           dword lane
 class CodeSums {
  public:
   CodeSums(Builder& b, const Layout& layout, const SumWeights& weights, int64_t vectors);
@@ -37,9 +40,8 @@ class CodeSums {
   /// Depth, unsigned: the sums of codes that accumulator `sum` holds, given offset(k).
   [[nodiscard]] Value total(Value sum, Value offset) const;
   [[nodiscard]] Value offset(Value k) const;
-  /// Column: likewise the sums of all accumulators, vectors of 4 columns in order.
-  [[nodiscard]] std::vector<Value> column_totals(const std::vector<Value>& carried,
-                                                 Value offset) const;
+  /// Column and next: likewise the sums of all accumulators, vectors of 4 columns in order.
+  [[nodiscard]] std::vector<Value> totals(const std::vector<Value>& carried, Value offset) const;
   /// Adds what `carried` holds of `k` values per column to the i32 at `sums`.
   void finish(const std::vector<Value>& carried, Value k, Value sums) const;
 
@@ -47,7 +49,9 @@ class CodeSums {
   [[nodiscard]] Value dot(Value sum, Value codes, Value weights) const;
   [[nodiscard]] Value dot_unsigned(Value sum, Value codes, Value weights) const;
   void finish_whole(const std::vector<Value>& carried, Value sums) const;
-  void finish_columns(const std::vector<Value>& carried, Value correction, Value sums) const;
+  [[nodiscard]] std::vector<Value> column_totals(const std::vector<Value>& carried,
+                                                 Value offset) const;
+  [[nodiscard]] std::vector<Value> next_totals(const std::vector<Value>& carried) const;
   void add_to(Value sums, int64_t offset, Value value) const;
 
   Builder& b_;

@@ -36,6 +36,11 @@ Value length(Builder& b, Length length, const std::string& name) {
   return length.fixed == 0 ? scalable : b.add(scalable, length.fixed, name);
 }
 
+int64_t most_rows(const Layout& layout) {
+  constexpr int64_t most_segments = 16;  // no vector is longer than 256 bytes
+  return layout.panel.fixed + (layout.panel.vl + layout.panel.svl) * most_segments;
+}
+
 Value rounded_up(Builder& b, Value x, int64_t multiple, const std::string& name) {
   if (multiple == 1) return x;
   return times(b, over(b, b.add(x, multiple - 1), multiple, "multiples"), multiple, name);

@@ -56,6 +56,9 @@ Value row_bytes(Builder& b, const Layout& layout, Value values);
 /// Bytes of so many values of each row of a panel (columns, on the rhs).
 Value codes_bytes(Builder& b, const Layout& layout, Value values);
 
+/// The largest panel that any machine's vectors ask for.
+int64_t most_rows(const Layout& layout);
+
 /// One of the panels between args->row_begin and args->row_end, or some together.
 struct Panel {
   Value row;   ///< its first one

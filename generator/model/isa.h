@@ -145,6 +145,8 @@ struct Isa {
   std::vector<std::string> assembly_head;      ///< ".arch armv8.2-a+i8mm"
   AssemblyRules rules;
   Convention convention;     ///< registers are allocated by; others differ around the function
+  std::string packers;       ///< table whose instructions packers take where its own vectors have
+                             ///< no fixed length; it runs wherever this one does. Empty: none
   std::string default_core;  ///< core table used when a spec names none
   Technique usual_technique = Technique::dot;  ///< which names of kernels leave out; floats: fma,
                                                ///< unless it multiplies those, too

@@ -157,11 +157,21 @@ std::filesystem::path table_path(const std::filesystem::path& templates_dir,
   return templates_dir / "isa" / (name + ".yaml");
 }
 
+/// The table whose instructions packers take.
+std::string read_packers(const std::filesystem::path& templates_dir, const YamlNode& node) {
+  const std::vector<std::string> tables = yaml_names(templates_dir / "isa");
+  if (std::find(tables.begin(), tables.end(), node.text()) == tables.end()) {
+    node.fail(unknown_text("ISA", node.text(), tables));
+  }
+  return node.text();
+}
+
 Isa read_table(const std::filesystem::path& templates_dir, const std::string& name,
                std::vector<std::string> extended_by) {
   const YamlNode root = read_yaml(table_path(templates_dir, name));
   root.expect_keys({"isa", "extends", "architecture", "convention", "features", "vector_bytes",
-                    "default_core", "usual_technique", "registers", "c", "assembly", "rows"});
+                    "packers", "default_core", "usual_technique", "registers", "c", "assembly",
+                    "rows"});
   if (root.at("isa").text() != name) {
     root.at("isa").fail(fmt::format("the file is called {}.yaml, so 'isa' must be {}", name, name));
   }
@@ -186,6 +196,7 @@ Isa read_table(const std::filesystem::path& templates_dir, const std::string& na
     isa.vector_bytes = bytes;
   }
   if (const YamlNode* node = root.find("features")) append_new(isa.features, node->texts());
+  if (const YamlNode* node = root.find("packers")) isa.packers = read_packers(templates_dir, *node);
   if (const YamlNode* node = root.find("default_core")) isa.default_core = node->text();
   if (const YamlNode* node = root.find("usual_technique")) {
     isa.usual_technique = read_technique(*node);

@@ -148,7 +148,8 @@ void check_rhs(const Run& run) {
                (run.is_unsigned ? " unsigned" : ""));
   const auto code_bits = static_cast<size_t>(bits(layout.element));
   Weights weights = random_weights(run.n, run.k, code_bits, run.kxn, run.is_unsigned, 7);
-  const size_t panel = static_cast<size_t>(layout.panel.at({static_cast<int64_t>(run.vl), 1}));
+  const auto units = static_cast<int64_t>(run.vl);
+  const auto panel = static_cast<size_t>(layout.panel.at({units, units}));
   OperandCodes codes{run.n, run.k, weights.codes.rhs, {}, {}, {}, run.kxn && code_bits == 4};
   for (size_t i = 0; i < run.n; ++i) {
     codes.scales.push_back(1.5F + static_cast<float>(i));
@@ -181,7 +182,8 @@ void check_rhs(const Run& run) {
 
 /// Steps and parts of steps, of whole panels and others.
 void check_shapes(Run run) {
-  const size_t panel = static_cast<size_t>(run.layout.panel.at({static_cast<int64_t>(run.vl), 1}));
+  const auto units = static_cast<int64_t>(run.vl);
+  const auto panel = static_cast<size_t>(run.layout.panel.at({units, units}));
   for (const auto& [n, k] :
        {std::pair{panel, size_t{256}}, {3 * panel - 2, 70}, {2, 33}, {2 * panel, 32}}) {
     for (const int misaligned : {0, 4}) {
@@ -228,6 +230,33 @@ TEST(PackPrograms, EveryLayoutIsPackedValueByValue) {
   }
 }
 
+/// Panels as wide as vectors by vectors of 16 bytes: of codes here, of floats in
+/// convert_programs_test.cpp.
+TEST(PackPrograms, StripsOfWidePanels) {
+  const Shape wide[] = {
+      {"sve2", Technique::mmla, Length{0, 8}, 8},
+      {"sve2", Technique::mmla, Length{0, 16}, 8},
+      {"sme", Technique::outer, Length{0, 0, 8}, 4},
+      {"sme", Technique::outer, Length{0, 0, 16}, 4},
+      {"sme2", Technique::outer, Length{0, 0, 8}, 4},
+      {"sme2", Technique::outer, Length{0, 0, 16}, 4},
+      {"sve2", Technique::mmla, Length{0, 8}, 8, LayoutStyle::own, "qsi8cx"},
+      {"sve2", Technique::mmla, Length{0, 12}, 8, LayoutStyle::own, "qsi8cx"},
+      {"sme", Technique::outer, Length{0, 0, 8}, 4, LayoutStyle::own, "qsi8cx"},
+  };
+  for (const Shape& shape : wide) {
+    const Layout layout = rhs_layout(shape);
+    const Isa& by = isa(isa(shape.isa).packers);
+    const Source& source = *find_source("nxk", layout);
+    ASSERT_TRUE(can_pack(layout, source, by)) << canonical(layout);
+    const Program program = lower_packer("pack", layout, source, by);
+    for (const size_t vl : {1, 2, 3}) {
+      check_shapes({program, layout, false, false, vl});
+      check_shapes({program, layout, false, true, vl});
+    }
+  }
+}
+
 /// Panels of blocks with a scale each, from a source made here.
 struct BlockRun {
   const char* isa;
@@ -237,13 +266,16 @@ struct BlockRun {
   int misaligned = 0;
   const char* weights = "qsi4c32";
   bool nbits = false;  ///< as MatMulNBits has them
+  Technique technique = Technique::dot;
+  Length wide = 0;  ///< panels as wide as vectors, of which `panel` is one of those of `vl`
+  size_t vl = 1;
 };
 
 Layout block_layout(const BlockRun& run) {
-  Panels panels{0, run.panel, run.kr};
+  Panels panels{0, run.wide == Length{} ? Length{run.panel} : run.wide, run.kr};
   panels.block = run.block;
   panels.scales = run.scales;
-  return choose_layouts(*find_format("qsi8d32"), *find_format(run.weights), Technique::dot,
+  return choose_layouts(*find_format("qsi8d32"), *find_format(run.weights), run.technique,
                         isa(run.isa), panels)
       .rhs;
 }
@@ -321,12 +353,13 @@ void check_blocks(const Program& program, const BlockRun& run, const Layout& lay
       }
     }
   }
-  const std::vector<uint8_t> wanted = pack(read_layout(canonical(layout)), codes);
+  const std::vector<uint8_t> wanted = pack(read_layout(canonical(layout), run.vl), codes);
 
   Memory memory;
   Arguments arguments;
   field(arguments, ArgField::pack_rows) = field(arguments, ArgField::pack_row_end) = n;
   field(arguments, ArgField::pack_k) = codes.k;
+  field(arguments, ArgField::pack_vector_bytes) = 16 * run.vl;
   field(arguments, ArgField::pack_block) = block;
   field(arguments, ArgField::pack_source) = memory.add("source", bytes, false);
   field(arguments, ArgField::pack_source_stride) = blocks * source.bytes;
@@ -352,11 +385,43 @@ void check_blocks(const BlockRun& run) {
   ASSERT_NE(from, nullptr);
   const bool has_zeros = field_index(layout, FieldKind::zero_points) >= 0;
   const bool plain = std::string(run.isa) == "scalar" || has_zeros;
-  EXPECT_EQ(can_pack(layout, *from, isa(run.isa)), !plain);
+  const Isa& by = isa(run.wide == Length{} ? run.isa : isa(run.isa).packers);
+  EXPECT_EQ(can_pack(layout, *from, by), !plain) << canonical(layout);
   // Value by value, which any machine does.
-  const Program program = lower_packer("pack", layout, *from, isa(plain ? "scalar" : run.isa));
+  const Program program = lower_packer("pack", layout, *from, plain ? isa("scalar") : by);
   check_blocks(program, run, layout, static_cast<size_t>(run.panel));
   check_blocks(program, run, layout, static_cast<size_t>(run.panel) * 2 - 1);
+}
+
+/// Of panels as wide as vectors, by vectors of 16 bytes.
+TEST(PackPrograms, StripsOfWideBlocks) {
+  struct Kind {
+    const char* isa;
+    Technique technique;
+    Length panel;
+    int kr;
+    const char* weights;
+  };
+  for (const auto& [isa, technique, panel, kr, weights] :
+       {Kind{"sve2", Technique::mmla, Length{0, 8}, 8, "qsi4c32"},
+        {"sve2", Technique::mmla, Length{0, 16}, 8, "qsi4c32"},
+        {"sve2", Technique::mmla, Length{0, 8}, 8, "qsi8c32"},
+        {"sme2", Technique::outer, Length{0, 0, 8}, 4, "qsi4c32"},
+        {"sme2", Technique::outer, Length{0, 0, 16}, 4, "qsi4c32"},
+        {"sme2", Technique::outer, Length{0, 0, 8}, 4, "qsi8c32"}}) {
+    for (const int vl : {1, 2, 3}) {
+      const auto rows = static_cast<int>(panel.at({vl, vl}));
+      for (const int block : {32, 64, 128}) {
+        for (const bool ggml : {false, true}) {
+          if (ggml && block != 32) continue;
+          const auto length = static_cast<size_t>(vl);
+          const ElementType scales = ggml || vl == 1 ? ElementType::f16 : ElementType::f32;
+          check_blocks({isa, rows, kr, block, scales, ggml, vl == 2, 0, weights, false, technique,
+                        panel, length});
+        }
+      }
+    }
+  }
 }
 
 TEST(PackPrograms, BlocksWithZeroPoints) {

@@ -1,0 +1,256 @@
+#include "lower/pack_block_pieces.h"
+
+#include "lower/widen.h"
+
+namespace tw {
+namespace {
+
+/// Whether any bit differs from what operands want; of rows the caller may say so.
+bool is_flipped(const Layout& layout, const Source& source) {
+  const int offset = field_axes(source.axes, FieldKind::data).offset;
+  return block_of(source) == 0 || in_every_code(layout, offset) != offset_bits(layout);
+}
+
+std::optional<CodeSums> sums_of(Builder& b, const Layout& layout, int64_t vectors) {
+  if (field_index(layout, FieldKind::sums) < 0) return std::nullopt;
+  return CodeSums(b, layout, SumWeights(b, layout), vectors);
+}
+
+}  // namespace
+
+int64_t offset_in_block(const Layout& layout, FieldKind kind) {
+  return field_offset(layout, static_cast<size_t>(field_index(layout, kind)), 0).fixed;
+}
+
+bool sums_codes_first(const Layout& layout) {
+  return has_long_blocks(layout) || !layout.panel.is_fixed();
+}
+
+BlocksPacker::BlocksPacker(Builder& b, const Layout& layout, const Source& source)
+    : b_(b),
+      panel_layout_(layout),
+      strips_(b, layout),
+      layout_(strips_.layout()),
+      source_(blocks_of(layout, source)),
+      source_axes_(source.axes),
+      codes_first_(sums_codes_first(layout)),
+      flip_(is_flipped(layout, source) ? flip_bits(b, layout, source) : no_value),
+      sums_(sums_of(b, layout_, at_once() ? group_bytes(layout_) / 16 : layout.order.kr / 4)),
+      offset_(sums_ && layout.order.low_unsigned ? sums_->offset(b.constant(piece_of(layout)))
+                                                 : no_value),
+      way_(way_of_pieces(layout_, source, b.isa()).value()),
+      masks_(relayout_masks(b, way_)),
+      tops_(top_bits(layout) != 0 ? std::optional<TopsPacker>(std::in_place, b, layout, source)
+                                  : std::nullopt),
+      scale_bytes_(b.isa().lanes32() * bits(field_of(layout, FieldKind::scales).type) / 8) {}
+
+int64_t BlocksPacker::scratch_bytes() const {
+  return strips_.are_split() ? 4 * layout_.panel.fixed : 0;
+}
+
+void BlocksPacker::pack(const PackRun& run, bool stream) {
+  stride_ = run.stride;
+  stream_ = stream;
+  if (!strips_.is_panel()) return pack_strips(run);
+  const int64_t panel = layout_.panel.fixed;
+  const int64_t bytes = packed_piece_bytes(layout_);
+  std::vector<Value> inits = {run.source, run.packed, run.ahead};
+  if (has_scales()) inits.push_back(run.scales);
+  b_.loop("piece", run.steps, inits, [&](const std::vector<Value>& now) {
+    fetch_rows(b_, now[2], source_.bytes * panel);
+    PieceCursors at{now[0], b_.add(now[1], offset_in_block(layout_, FieldKind::data)), run.sums};
+    if (has_scales()) {
+      at.scales = now[3];
+      at.to_scales = b_.add(now[1], offset_in_block(layout_, FieldKind::scales));
+    }
+    columns(at);
+    if (tops_) tops_->pack(now[0], stride_, now[1], piece_of(layout_));
+    std::vector<Value> next = {b_.add(now[0], source_.bytes, "source"),
+                               b_.add(now[1], bytes, "packed"),
+                               b_.add(now[2], source_.bytes * panel, "ahead")};
+    if (has_scales()) next.push_back(b_.add(now[3], scale_bytes_ * panel / lanes(), "scales"));
+    return next;
+  });
+}
+
+void BlocksPacker::scale_block(Value codes, Value columns, const PieceCursors& first) {
+  stream_ = false;
+  const Value count = over(b_, columns, lanes(), "vectors");
+  b_.loop("columns", count, {codes, first.sums, first.scales, first.to_scales},
+          [&](const std::vector<Value>& at) {
+            scale({no_value, no_value, at[1], at[2], at[3]}, b_.op(OpCode::load, {at[0]}));
+            const Length bytes = b_.isa().vector_bytes;
+            return std::vector<Value>{b_.add(at[0], bytes, "codes"), b_.add(at[1], bytes, "sums"),
+                                      b_.add(at[2], scale_bytes_, "scales"),
+                                      b_.add(at[3], scale_bytes_, "to_scales")};
+          });
+}
+
+bool BlocksPacker::at_once() const {
+  return layout_.order.pair == NibblePair::column || layout_.order.pair == NibblePair::next;
+}
+
+void BlocksPacker::pack_strips(const PackRun& run) {
+  between_ = strips_.between(stride_);
+  const Value rows = times(b_, stride_, strips_.rows(), "strip");
+  const int64_t fetched = source_.bytes * layout_.panel.fixed;
+  const Value steps = length(b_, steps_bytes(panel_layout_), "steps");
+  const std::vector<Value> first = {run.source, run.packed, run.ahead};
+  b_.loop("piece", run.steps, first, [&](const std::vector<Value>& now) {
+    std::vector<Value> inits = {now[0], plus(b_, {now[1], steps}, "codes"), now[2]};
+    if (sums_) inits.push_back(run.sums);
+    const std::vector<Value> last =
+        b_.loop("strip", segments_of(b_), inits, [&](const std::vector<Value>& at) {
+          fetch_rows(b_, at[2], fetched);
+          pack_strip({at[0], at[1], sums_ ? at[3] : no_value});
+          std::vector<Value> next = {plus(b_, {at[0], rows}, "source"),
+                                     b_.add(at[1], strips_.bytes(), "packed"),
+                                     b_.add(at[2], fetched, "ahead")};
+          if (sums_) next.push_back(b_.add(at[3], 4 * strips_.rows(), "sums"));
+          return next;
+        });
+    const Value bytes = length(b_, packed_piece_length(panel_layout_), "piece_bytes");
+    return std::vector<Value>{b_.add(now[0], source_.bytes, "source"),
+                              plus(b_, {now[1], bytes}, "packed"), last[2]};
+  });
+}
+
+void BlocksPacker::pack_strip(const PieceCursors& at) {
+  if (!strips_.are_split() || !sums_) return columns(at);
+  b_.op(OpCode::fill_bytes, {split_sums_, b_.constant(0), b_.constant(scratch_bytes())});
+  columns({at.source, at.packed, split_sums_});
+  strips_.add_columns(split_sums_, at.sums);
+}
+
+std::vector<Value> BlocksPacker::groups(Value to) const {
+  const int64_t super = layout_.super_block;
+  if (super == 0 || strips_.is_panel()) {
+    return strips_.groups(to, piece_of(layout_) / group_k(layout_));
+  }
+  std::vector<Value> all;
+  const Value bytes = length(b_, block_bytes(panel_layout_), "block_bytes");
+  for (const Value block : strided(b_, to, bytes, 0, super / layout_.block, "block")) {
+    const std::vector<Value> its = strips_.groups(block, layout_.block / group_k(layout_));
+    all.insert(all.end(), its.begin(), its.end());
+  }
+  return all;
+}
+
+int64_t BlocksPacker::without_fields(int64_t offset) const {
+  if (layout_.super_block == 0 || strips_.is_panel()) return offset;
+  const int64_t block = block_bytes(layout_).fixed;
+  return offset - offset / block * block_field_bytes(layout_).fixed;
+}
+
+void BlocksPacker::columns(const PieceCursors& first) {
+  if (at_once()) {
+    column_pairs(first);
+  } else {
+    column_vectors(first);
+  }
+}
+
+void BlocksPacker::column_pairs(const PieceCursors& at) {
+  const auto rows = strips_.rows(at.source, stride_, between_);
+  const std::vector<Value> carried = pack(rows, at.packed);
+  const auto vectors = static_cast<size_t>(layout_.panel.fixed / lanes());
+  const std::vector<Value> totals =
+      sums_ ? sums_->totals(carried, offset_) : std::vector<Value>(vectors, no_value);
+  for (size_t j = 0; j < vectors; ++j) {
+    const auto i = static_cast<int64_t>(j);
+    PieceCursors its{no_value, no_value, no_value};
+    if (sums_) its.sums = b_.add(at.sums, b_.isa().vector_bytes * i);
+    if (has_scales()) {
+      its.scales = b_.add(at.scales, scale_bytes_ * i);
+      its.to_scales = b_.add(at.to_scales, scale_bytes_ * i);
+    }
+    keep(its, totals[j]);
+  }
+}
+
+std::vector<Value> BlocksPacker::pack(const std::vector<Value>& rows, Value to) {
+  const PackedStore store{b_, sums_ ? &*sums_ : nullptr, flip_, stream_};
+  std::vector<Value> carried = sums_ ? sums_->start() : std::vector<Value>();
+  const std::vector<Value> its_groups = groups(to);
+  const auto find = [&](Coordinates at) {
+    const int64_t bit =
+        place(source_axes_, FieldKind::data, {0, at.k, 0}, {pack_run_values, {}, 0});
+    return std::pair(rows[static_cast<size_t>(at.n)], bit / 8);
+  };
+  relayout(b_, way_, masks_, {static_cast<int64_t>(rows.size()), piece_of(layout_)}, find,
+           [&](Coordinates first, Value packed) {
+             const int64_t all = packed_offset(layout_, first);
+             const size_t vector = sums_ ? vector_of(layout_, b_.isa(), all) : 0;
+             const auto [place, offset] = strips_.place(its_groups, without_fields(all));
+             store(place, offset, vector, packed, carried);
+           });
+  return carried;
+}
+
+void BlocksPacker::column_vectors(const PieceCursors& first) {
+  const Value count = b_.constant(layout_.panel.fixed / lanes());
+  std::vector<Value> inits = {first.source, first.packed};
+  if (has_scales()) inits.insert(inits.end(), {first.scales, first.to_scales});
+  if (sums_) inits.push_back(first.sums);
+  b_.loop("columns", count, inits, [&](const std::vector<Value>& at) {
+    const auto rows = strided(b_, at[0], stride_, 0, lanes(), "row");
+    const Value sum = codes(rows, at[1]);
+    PieceCursors its{no_value, no_value, sums_ ? at.back() : no_value};
+    if (has_scales()) its.scales = at[2], its.to_scales = at[3];
+    keep(its, sum);
+    std::vector<Value> next = {b_.op(OpCode::iadd, {rows.back(), stride_}, {}, "rows"),
+                               b_.add(at[1], lanes() * layout_.order.kr, "to")};
+    if (has_scales()) {
+      next.push_back(b_.add(at[2], scale_bytes_, "scales"));
+      next.push_back(b_.add(at[3], scale_bytes_, "to_scales"));
+    }
+    if (sums_) next.push_back(b_.add(at.back(), b_.isa().vector_bytes, "sums"));
+    return next;
+  });
+}
+
+Value BlocksPacker::codes(const std::vector<Value>& rows, Value to) {
+  const std::vector<Value> carried = pack(rows, to);
+  if (!sums_) return no_value;
+  const bool two_lanes = layout_.order.kr == 8;
+  const Value all =
+      two_lanes ? b_.op(OpCode::pair_add, {carried[0], carried[1]}, {.bits = 32}) : carried[0];
+  if (CodeSums::factor(layout_) != 1) {
+    return b_.op(OpCode::sar, {all}, {.bits = 32, .imm = 4}, "sum");
+  }
+  if (two_lanes) return all;
+  return offset_ == no_value ? carried[0] : sums_->total(carried[0], offset_);
+}
+
+void BlocksPacker::keep(const PieceCursors& at, Value sum) {
+  if (has_scales()) return scale(at, sum);
+  if (!codes_first_ || !sums_) return;
+  const Value old = b_.op(OpCode::load, {at.sums});
+  b_.op(OpCode::store, {at.sums, b_.op(OpCode::add, {sum, old}, {.bits = 32})});
+}
+
+Value BlocksPacker::copy_scales(const PieceCursors& at, int64_t from, int64_t to) {
+  const Value packed = b_.op(OpCode::load, {at.scales},
+                             {.offset = from * scale_bytes_, .bytes = scale_bytes_}, "scale");
+  // A line that gets streamed stores and others too is written twice.
+  const bool stream = stream_ && b_.isa().has(OpCode::store_stream, 0, scale_bytes_);
+  b_.op(stream ? OpCode::store_stream : OpCode::store, {at.to_scales, packed},
+        {.offset = to * scale_bytes_});
+  return packed;
+}
+
+void BlocksPacker::scale(const PieceCursors& at, Value sum) {
+  const ElementType type = field_of(layout_, FieldKind::scales).type;
+  const Value packed = copy_scales(at, 0, 0);
+  const int64_t vectors = layout_.panel.fixed / lanes();
+  if (field_index(layout_, FieldKind::minimums) >= 0) {
+    copy_scales(at, run_blocks(layout_) * vectors, vectors);
+  }
+  if (!sums_) return;
+  const Value real = widened(b_, packed, type);
+  const Value old = b_.op(OpCode::load, {at.sums});
+  const Value codes = b_.op(OpCode::cvt_i32_f32, {sum});
+  b_.op(OpCode::store, {at.sums, b_.op(OpCode::fma, {codes, real, old})});
+}
+
+}  // namespace tw
