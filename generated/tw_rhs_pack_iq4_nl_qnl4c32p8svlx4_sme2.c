@@ -66,38 +66,37 @@ void tw_rhs_pack_iq4_nl_qnl4c32p8svlx4_sme2(const tw_pack_args* args) {
     const size_t missing = length > left ? length - left : 0;
     parts = 32 / 32;
     const size_t row_bytes = parts * 18;
-    length_2 = (args->vector_bytes >> 4) * 4;
-    const size_t s_2 = 32 * length_2;
     const size_t blocks = args->k / 32;
     size_t next_at = next;
     uint8_t* packed_at = packed;
     // block loop
     for (size_t i_block = 0; i_block < blocks; ++i_block) {
-      uint8_t* const to_scales = packed_at + s_2;
-      const size_t s_3 = length * 2;
-      const size_t s_4 = 1 * s_3;
+      size_t length_3 = (args->vector_bytes >> 4) * 128;
+      uint8_t* packed_2 = packed_at + length_3;
+      const size_t s_2 = length * 2;
+      const size_t s_3 = 1 * s_2;
       if (rows < length) {
-        memset(to_scales, 0, s_4);
+        memset(packed_2, 0, s_3);
       }
       const uint8_t* scales_from_at = scales_from;
-      uint8_t* to_scales_at = to_scales;
       // scales loop
       for (size_t i_scales = 0; i_scales < rows; ++i_scales) {
         const uint8_t* scales_from_2 = scales_from_at;
-        uint8_t* to_scales_2 = to_scales_at;
+        uint8_t* packed_at_2 = packed_2;
         // scale loop
         for (size_t i_scale = 0; i_scale < 1; ++i_scale) {
           const size_t scale = tw_load_u16(scales_from_2);
-          tw_store_u16(to_scales_2, (uint16_t)scale);
+          tw_store_u16(packed_at_2, (uint16_t)scale);
           scales_from_2 += 18;
-          to_scales_2 += s_3;
+          packed_at_2 += s_2;
         }
         scales_from_at += source_stride;
-        to_scales_at += 2;
+        packed_2 += 2;
       }
       size_t first = 0;
       const uint8_t* source_at = source;
       size_t next_2 = next_at;
+      uint8_t* packed_3 = packed_at;
       // run loop
       for (size_t i_run = 0; i_run < parts; ++i_run) {
         const size_t count = parts - first < 1 ? parts - first : 1;
@@ -117,15 +116,15 @@ void tw_rhs_pack_iq4_nl_qnl4c32p8svlx4_sme2(const tw_pack_args* args) {
         const size_t stride = missing == 0 ? source_stride : row_bytes_2;
         const size_t distance = next == 0 ? 0 : next_2;
         const size_t strip = stride * 8;
-        uint8_t* packed_2 = packed_at;
+        uint8_t* packed_at_2 = packed_3;
         const uint8_t* ahead = from + distance;
         // piece loop
         for (size_t i_piece = 0; i_piece < count; ++i_piece) {
-          const size_t s_5 = args->vector_bytes >> 4;
+          const size_t s_4 = args->vector_bytes >> 4;
           const uint8_t* from_at = from;
-          uint8_t* codes = packed_2 + 0;
+          uint8_t* codes = packed_at_2 + 0;
           // strip loop
-          for (size_t i_strip = 0; i_strip < s_5; ++i_strip) {
+          for (size_t i_strip = 0; i_strip < s_4; ++i_strip) {
             __builtin_prefetch((const void *)ahead, 0, 3);
             __builtin_prefetch((const void *)(ahead + 64), 0, 3);
             __builtin_prefetch((const void *)(ahead + 128), 0, 3);
@@ -197,19 +196,19 @@ void tw_rhs_pack_iq4_nl_qnl4c32p8svlx4_sme2(const tw_pack_args* args) {
           }
           const size_t piece_bytes = (args->vector_bytes >> 4) * 144;
           from += 18;
-          packed_2 += piece_bytes;
+          packed_at_2 += piece_bytes;
         }
-        const size_t length_3 = (args->vector_bytes >> 4) * 144;
+        const size_t length_4 = (args->vector_bytes >> 4) * 144;
         first += 1;
         source_at += 18;
         next_2 += 18 * (length - 1);
-        packed_at += length_3;
+        packed_3 += length_4;
       }
-      const size_t length_3 = (args->vector_bytes >> 4) * 16;
+      length_3 = (args->vector_bytes >> 4) * 144;
       source += row_bytes;
       scales_from += 18;
       next_at += row_bytes * (length - 1);
-      packed_at = to_scales + length_3;
+      packed_at += length_3;
     }
     row += panel;
     packed += packed_stride;

@@ -73,39 +73,39 @@ void tw_rhs_pack_q8_0_qsi8c32p8svlx4_sme2(const tw_pack_args* args) {
     const size_t missing = length > left ? length - left : 0;
     parts = 32 / 32;
     const size_t row_bytes = parts * 34;
-    length_2 = (args->vector_bytes >> 4) * 8;
-    const size_t s_2 = 32 * length_2;
     const size_t blocks = args->k / 32;
     size_t next_at = next;
     uint8_t* packed_at = packed;
     // block loop
     for (size_t i_block = 0; i_block < blocks; ++i_block) {
-      uint8_t* const to_scales = packed_at + s_2;
-      const size_t s_3 = length * 2;
-      const size_t s_4 = 1 * s_3;
+      size_t length_3 = (args->vector_bytes >> 4) * 256;
+      uint8_t* packed_2 = packed_at + length_3;
+      const size_t s_2 = length * 2;
+      const size_t s_3 = 1 * s_2;
       if (rows < length) {
-        memset(to_scales, 0, s_4);
+        memset(packed_2, 0, s_3);
       }
       const uint8_t* scales_from_at = scales_from;
-      uint8_t* to_scales_at = to_scales;
+      uint8_t* packed_at_2 = packed_2;
       // scales loop
       for (size_t i_scales = 0; i_scales < rows; ++i_scales) {
         const uint8_t* scales_from_2 = scales_from_at;
-        uint8_t* to_scales_2 = to_scales_at;
+        uint8_t* packed_3 = packed_at_2;
         // scale loop
         for (size_t i_scale = 0; i_scale < 1; ++i_scale) {
           const size_t scale = tw_load_u16(scales_from_2);
-          tw_store_u16(to_scales_2, (uint16_t)scale);
+          tw_store_u16(packed_3, (uint16_t)scale);
           scales_from_2 += 34;
-          to_scales_2 += s_3;
+          packed_3 += s_2;
         }
         scales_from_at += source_stride;
-        to_scales_at += 2;
+        packed_at_2 += 2;
       }
       memset(block_sums, 0, length * 4);
       size_t first = 0;
       const uint8_t* source_at = source;
       size_t next_2 = next_at;
+      uint8_t* packed_3 = packed_at;
       // run loop
       for (size_t i_run = 0; i_run < parts; ++i_run) {
         const size_t count = parts - first < 1 ? parts - first : 1;
@@ -125,16 +125,16 @@ void tw_rhs_pack_q8_0_qsi8c32p8svlx4_sme2(const tw_pack_args* args) {
         const size_t stride = missing == 0 ? source_stride : row_bytes_2;
         const size_t distance = next == 0 ? 0 : next_2;
         const size_t strip = stride * 8;
-        uint8_t* packed_2 = packed_at;
+        uint8_t* packed_at_3 = packed_3;
         const uint8_t* ahead = from + distance;
         // piece loop
         for (size_t i_piece = 0; i_piece < count; ++i_piece) {
-          const size_t s_5 = args->vector_bytes >> 4;
+          const size_t s_4 = args->vector_bytes >> 4;
           const uint8_t* from_at = from;
-          uint8_t* codes = packed_2 + 0;
+          uint8_t* codes = packed_at_3 + 0;
           uint8_t* block_sums_at = block_sums;
           // strip loop
-          for (size_t i_strip = 0; i_strip < s_5; ++i_strip) {
+          for (size_t i_strip = 0; i_strip < s_4; ++i_strip) {
             __builtin_prefetch((const void *)ahead, 0, 3);
             __builtin_prefetch((const void *)(ahead + 64), 0, 3);
             __builtin_prefetch((const void *)(ahead + 128), 0, 3);
@@ -210,24 +210,23 @@ void tw_rhs_pack_q8_0_qsi8c32p8svlx4_sme2(const tw_pack_args* args) {
           }
           const size_t piece_bytes = (args->vector_bytes >> 4) * 272;
           from += 34;
-          packed_2 += piece_bytes;
+          packed_at_3 += piece_bytes;
         }
-        const size_t length_3 = (args->vector_bytes >> 4) * 272;
+        const size_t length_4 = (args->vector_bytes >> 4) * 272;
         first += 1;
         source_at += 34;
         next_2 += 34 * (length - 1);
-        packed_at += length_3;
+        packed_3 += length_4;
       }
       const size_t vectors = length / 4;
       uint8_t* block_sums_at = block_sums;
       uint8_t* sums_at = sums;
-      uint8_t* to_scales_at_2 = to_scales;
-      uint8_t* to_scales_at_3 = to_scales;
+      uint8_t* packed_at_3 = packed_2;
       // columns loop
       for (size_t i_columns = 0; i_columns < vectors; ++i_columns) {
         const int32x4_t v = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)block_sums_at));
-        const float16x4_t scale = vld1_f16((const float16_t *)to_scales_at_2);
-        vst1_f16((float16_t *)to_scales_at_3, scale);
+        const float16x4_t scale = vld1_f16((const float16_t *)packed_2);
+        vst1_f16((float16_t *)packed_at_3, scale);
         const float32x4_t v_2 = vcvt_f32_f16(scale);
         const float32x4_t v_3 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)sums_at));
         const float32x4_t v_4 = vcvtq_f32_s32(v);
@@ -235,14 +234,14 @@ void tw_rhs_pack_q8_0_qsi8c32p8svlx4_sme2(const tw_pack_args* args) {
         vst1q_s8((int8_t *)sums_at, vreinterpretq_s8_f32(v_5));
         block_sums_at += 16;
         sums_at += 16;
-        to_scales_at_2 += 8;
-        to_scales_at_3 += 8;
+        packed_2 += 8;
+        packed_at_3 += 8;
       }
-      const size_t length_3 = (args->vector_bytes >> 4) * 16;
+      length_3 = (args->vector_bytes >> 4) * 272;
       source += row_bytes;
       scales_from += 34;
       next_at += row_bytes * (length - 1);
-      packed_at = to_scales + length_3;
+      packed_at += length_3;
     }
     row += panel;
     packed += packed_stride;

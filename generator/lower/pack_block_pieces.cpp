@@ -109,6 +109,7 @@ void BlocksPacker::pack_strips(const PackRun& run) {
           if (sums_) next.push_back(b_.add(at[3], 4 * strips_.rows(), "sums"));
           return next;
         });
+    if (tops_) tops_->pack(now[0], stride_, now[1], piece_of(layout_));
     const Value bytes = length(b_, packed_piece_length(panel_layout_), "piece_bytes");
     return std::vector<Value>{b_.add(now[0], source_.bytes, "source"),
                               plus(b_, {now[1], bytes}, "packed"), last[2]};

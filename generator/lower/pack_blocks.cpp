@@ -89,7 +89,8 @@ class BlockPanelPacker {
     const Value blocks = b_.op(OpCode::idiv, {b_.arg(ArgField::pack_k), block}, {}, "blocks");
     const int64_t scale_bytes = source_.has_scales ? source_.bytes : scale_bits_ / 8;
     b_.loop("block", blocks, first, [&](const std::vector<Value>& now) {
-      const Value to_scales = plus(b_, {now[3], codes}, "to_scales");
+      const Value to_scales = has_long_blocks(layout_) ? plus(b_, {now[3], codes}, "to_scales")
+                                                       : behind(now[3], scales_in_block());
       const Value gathered = layout_.panel.is_fixed() ? scales_ : to_scales;
       gather(now[1], way, b_.constant(1), gathered);
       if (has_minimums_) {
@@ -101,13 +102,18 @@ class BlockPanelPacker {
       if (sums != no_value) {
         blocks_.scale_block(sums_, panel_, {no_value, no_value, sums, gathered, to_scales});
       }
-      return std::vector<Value>{plus(b_, {now[0], row}, "source"),
-                                b_.add(now[1], scale_bytes, "scales_from"),
-                                plus(b_, {now[2], next_rows(row)}, "next"),
-                                behind(to_scales, block_field_bytes(layout_))};
+      return std::vector<Value>{
+          plus(b_, {now[0], row}, "source"), b_.add(now[1], scale_bytes, "scales_from"),
+          plus(b_, {now[2], next_rows(row)}, "next"),
+          has_long_blocks(layout_) ? behind(to_scales, block_field_bytes(layout_))
+                                   : behind(now[3], block_bytes(layout_))};
     });
   }
 
+  [[nodiscard]] Length scales_in_block() const {
+    const int index = field_index(layout_, FieldKind::scales);
+    return field_offset(layout_, static_cast<size_t>(index), 0);
+  }
   /// So many bytes of each column.
   [[nodiscard]] Value of_columns(int64_t bytes) const {
     return layout_.panel.is_fixed() ? b_.constant(layout_.panel.fixed * bytes)
@@ -267,13 +273,16 @@ class BlockPanelPacker {
 
 }  // namespace
 
-/// Scales, then minimums, if there are any, stand behind the codes of each block, and nothing else.
+/// Tops of short blocks, scales, then minimums stand behind the codes of each block, and nothing
+/// else.
 static bool can_pack_strips(const Layout& layout) {
-  if (!has_strips(layout) || has_fields_apart(layout) || top_bits(layout) != 0) return false;
+  if (!has_strips(layout) || has_fields_apart(layout)) return false;
   if (layout.super_block != 0) return true;
+  const int tops = field_index(layout, FieldKind::tops);
+  const int scales = field_index(layout, FieldKind::scales);
   const int minimums = field_index(layout, FieldKind::minimums);
-  return layout.fields[0].kind == FieldKind::data && layout.fields[1].kind == FieldKind::scales &&
-         (minimums < 0 || minimums == 2);
+  return layout.fields[0].kind == FieldKind::data && (tops < 0 || tops == 1) &&
+         scales == (tops < 0 ? 1 : 2) && (minimums < 0 || minimums == scales + 1);
 }
 
 bool can_pack_blocks(const Layout& layout, const Source& source, const Isa& isa) {

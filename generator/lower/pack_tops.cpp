@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include "lower/pack_rhs.h"
+#include "lower/pack_strips.h"
+
 namespace tw {
 namespace {
 
@@ -31,21 +34,34 @@ Value power(Builder& b, Value number, int64_t bits, int64_t count) {
 
 bool can_move_tops(const Layout& layout, const Source& source, const Isa& isa, int64_t k) {
   if (top_bits(layout) == 0) return true;
-  const auto way = tops_way(layout, source, isa);
+  if (!layout.panel.is_fixed() && top_order(layout).vectors != 1) return false;
+  const auto way = tops_way(strip_of(layout), source, isa);
   return way && isa.lanes32() % (way->tile.n + 1) == 0 && way->tile.k < k;
 }
 
 TopsPacker::TopsPacker(Builder& b, const Layout& layout, const Source& source)
     : b_(b),
-      layout_(layout),
+      panel_(layout),
+      layout_(strip_of(layout)),
       source_(source.axes),
-      way_(tops_way(layout, source, b.isa()).value()),
+      way_(tops_way(layout_, source, b.isa()).value()),
       masks_(relayout_masks(b, way_)) {}
+
+/// Where those of each block are, of which the first one's are there; of a panel of fixed size all
+/// are told by their distance.
+std::vector<Value> TopsPacker::blocks_at(Value first, int64_t k) const {
+  if (panel_.panel.is_fixed()) return {first};
+  const Value bytes = length(b_, block_bytes(panel_), "block_bytes");
+  return strided(b_, first, bytes, 0, k / layout_.block, "block");
+}
 
 void TopsPacker::pack(Value from, Value stride, Value to, int64_t k) const {
   const int64_t lanes = b_.isa().lanes32();
-  const Value first = b_.add(to, start(axes(layout_), FieldKind::tops, k).fixed / 8, "tops");
-  const Value count = b_.constant(layout_.panel.fixed / lanes);
+  const Length before = start(axes(panel_), FieldKind::tops, k).divided(8);
+  const Value first = before.is_fixed() ? b_.add(to, before.fixed, "tops")
+                                        : plus(b_, {to, length(b_, before)}, "tops");
+  const Value count = panel_.panel.is_fixed() ? b_.constant(layout_.panel.fixed / lanes)
+                                              : over(b_, length(b_, panel_.panel), lanes);
   b_.loop("tops", count, {from, first}, [&](const std::vector<Value>& at) {
     std::vector<Value> rows = {at[0]};
     for (int64_t r = 1; r < lanes; ++r) {
@@ -55,9 +71,16 @@ void TopsPacker::pack(Value from, Value stride, Value to, int64_t k) const {
       const int64_t bit = place(source_, FieldKind::tops, {0, of.k, 0}, {k, {}, 0});
       return std::pair(rows[static_cast<size_t>(of.n)], bit / 8);
     };
+    const std::vector<Value> blocks = blocks_at(at[1], k);
     relayout(b_, way_, masks_, {lanes, k}, find, [&](Coordinates of, Value packed) {
       const int64_t offset = packed_offset(layout_, of, FieldKind::tops);
-      b_.op(OpCode::store, {at[1], packed}, {.offset = offset});
+      if (blocks.size() == 1) {
+        b_.op(OpCode::store, {at[1], packed}, {.offset = offset});
+        return;
+      }
+      const auto block = static_cast<size_t>(of.k / layout_.block);
+      b_.op(OpCode::store, {blocks[block], packed},
+            {.offset = offset % block_bytes(layout_).fixed});
     });
     return std::vector<Value>{b_.op(OpCode::iadd, {rows.back(), stride}, {}, "rows"),
                               b_.add(at[1], plane_bytes(layout_, lanes), "to")};

@@ -18,14 +18,18 @@ class TopsPacker {
   void pack(Value from, Value stride, Value to, int64_t k) const;
 
  private:
+  [[nodiscard]] std::vector<Value> blocks_at(Value first, int64_t k) const;
+
   Builder& b_;
-  const Layout& layout_;
+  const Layout& panel_;
+  const Layout layout_;  ///< a strip's
   const Part& source_;
   Relayout way_;
   Masks masks_;
 };
 
-/// Whether the ISA has such a way for tops of so many values of k; or there are none.
+/// Whether the ISA has such a way for tops of so many values of k; or there are none. In panels as
+/// wide as vectors bytes hold those of one column.
 bool can_move_tops(const Layout& layout, const Source& source, const Isa& isa, int64_t k);
 
 /// Adds those of `k` values of a column to a panel, value by value, where no bits are set yet.
