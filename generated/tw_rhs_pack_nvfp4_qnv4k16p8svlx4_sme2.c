@@ -29,7 +29,7 @@ void tw_rhs_pack_nvfp4_qnv4k16p8svlx4_sme2(const tw_pack_args* args);
 
 __attribute__((target("arch=armv8.2-a+dotprod")))
 void tw_rhs_pack_nvfp4_qnv4k16p8svlx4_sme2(const tw_pack_args* args) {
-  uint8_t scratch_memory[6144];
+  uint8_t scratch_memory[19968];
   size_t length = (args->vector_bytes >> 4) * 4;
   const size_t s = 4 * length;
   const size_t source_stride = args->source_stride;
@@ -67,9 +67,9 @@ void tw_rhs_pack_nvfp4_qnv4k16p8svlx4_sme2(const tw_pack_args* args) {
     const uint8_t* source = (const uint8_t*)args->source + row * source_stride;
     size_t next_at = next;
     uint8_t* packed_at = packed;
-    // run loop
-    for (size_t i_run = 0; i_run < pieces; ++i_run) {
-      const size_t count = pieces - first < 1 ? pieces - first : 1;
+    // run loop: 4 per iteration
+    for (size_t i_run = 0; i_run < pieces; i_run += 4) {
+      const size_t count = pieces - first < 4 ? pieces - first : 4;
       const size_t row_bytes = count * 36;
       if (missing != 0) {
         memset(scratch, 136, row_bytes * length);
@@ -85,54 +85,60 @@ void tw_rhs_pack_nvfp4_qnv4k16p8svlx4_sme2(const tw_pack_args* args) {
       const uint8_t* from = missing == 0 ? source : scratch;
       const size_t stride = missing == 0 ? source_stride : row_bytes;
       const size_t distance = next == 0 ? 0 : next_at;
-      if (rows < length) {
-        memset(packed_at, 0, 0);
-        size_t length_3 = (args->vector_bytes >> 4) * 64;
-        uint8_t* packed_2 = packed_at + length_3;
-        length_3 = (args->vector_bytes >> 4) * 16;
-        memset(packed_2, 0, length_3);
-        length_3 = (args->vector_bytes >> 4) * 144;
-        packed_2 = packed_at + length_3;
-        length_3 = (args->vector_bytes >> 4) * 16;
-        memset(packed_2, 0, length_3);
-        length_3 = (args->vector_bytes >> 4) * 224;
-        packed_2 = packed_at + length_3;
-        length_3 = (args->vector_bytes >> 4) * 16;
-        memset(packed_2, 0, length_3);
-        length_3 = (args->vector_bytes >> 4) * 304;
-        packed_2 = packed_at + length_3;
-        length_3 = (args->vector_bytes >> 4) * 16;
-        memset(packed_2, 0, length_3);
-      }
-      size_t column = 0;
       const uint8_t* from_at = from;
-      // column loop
-      for (size_t i_column = 0; i_column < rows; ++i_column) {
-        uint8_t* const numbers = packed_at + column * 2;
-        const size_t bytes = (uint32_t)tw_load_i32(from_at);
-        size_t half = (bytes & 255) << 7;
-        size_t length_3 = (args->vector_bytes >> 4) * 64;
-        tw_store_u16(numbers + length_3, (uint16_t)half);
-        half = ((bytes >> 8) & 255) << 7;
-        length_3 = (args->vector_bytes >> 4) * 144;
-        tw_store_u16(numbers + length_3, (uint16_t)half);
-        half = ((bytes >> 16) & 255) << 7;
-        length_3 = (args->vector_bytes >> 4) * 224;
-        tw_store_u16(numbers + length_3, (uint16_t)half);
-        half = ((bytes >> 24) & 255) << 7;
-        length_3 = (args->vector_bytes >> 4) * 304;
-        tw_store_u16(numbers + length_3, (uint16_t)half);
-        column += 1;
-        from_at += stride;
+      uint8_t* packed_2 = packed_at;
+      // numbers loop
+      for (size_t i_numbers = 0; i_numbers < count; ++i_numbers) {
+        if (rows < length) {
+          memset(packed_2, 0, 0);
+          size_t length_3 = (args->vector_bytes >> 4) * 64;
+          uint8_t* packed_3 = packed_2 + length_3;
+          length_3 = (args->vector_bytes >> 4) * 16;
+          memset(packed_3, 0, length_3);
+          length_3 = (args->vector_bytes >> 4) * 144;
+          packed_3 = packed_2 + length_3;
+          length_3 = (args->vector_bytes >> 4) * 16;
+          memset(packed_3, 0, length_3);
+          length_3 = (args->vector_bytes >> 4) * 224;
+          packed_3 = packed_2 + length_3;
+          length_3 = (args->vector_bytes >> 4) * 16;
+          memset(packed_3, 0, length_3);
+          length_3 = (args->vector_bytes >> 4) * 304;
+          packed_3 = packed_2 + length_3;
+          length_3 = (args->vector_bytes >> 4) * 16;
+          memset(packed_3, 0, length_3);
+        }
+        size_t column = 0;
+        const uint8_t* from_2 = from_at;
+        // column loop
+        for (size_t i_column = 0; i_column < rows; ++i_column) {
+          uint8_t* const numbers = packed_2 + column * 2;
+          const size_t bytes = (uint32_t)tw_load_i32(from_2);
+          size_t half = (bytes & 255) << 7;
+          size_t length_3 = (args->vector_bytes >> 4) * 64;
+          tw_store_u16(numbers + length_3, (uint16_t)half);
+          half = ((bytes >> 8) & 255) << 7;
+          length_3 = (args->vector_bytes >> 4) * 144;
+          tw_store_u16(numbers + length_3, (uint16_t)half);
+          half = ((bytes >> 16) & 255) << 7;
+          length_3 = (args->vector_bytes >> 4) * 224;
+          tw_store_u16(numbers + length_3, (uint16_t)half);
+          half = ((bytes >> 24) & 255) << 7;
+          length_3 = (args->vector_bytes >> 4) * 304;
+          tw_store_u16(numbers + length_3, (uint16_t)half);
+          column += 1;
+          from_2 += stride;
+        }
+        from_at += 36;
       }
       const size_t strip = stride * 8;
-      uint8_t* packed_2 = packed_at;
+      uint8_t* packed_3 = packed_at;
       const uint8_t* ahead = from + distance;
       // piece loop
       for (size_t i_piece = 0; i_piece < count; ++i_piece) {
         const size_t s_2 = args->vector_bytes >> 4;
         const uint8_t* from_at_2 = from;
-        uint8_t* codes = packed_2 + 0;
+        uint8_t* codes = packed_3 + 0;
         // strip loop
         for (size_t i_strip = 0; i_strip < s_2; ++i_strip) {
           __builtin_prefetch((const void *)ahead, 0, 3);
@@ -265,12 +271,12 @@ void tw_rhs_pack_nvfp4_qnv4k16p8svlx4_sme2(const tw_pack_args* args) {
         }
         const size_t piece_bytes = (args->vector_bytes >> 4) * 320;
         from += 36;
-        packed_2 += piece_bytes;
+        packed_3 += piece_bytes;
       }
-      const size_t length_3 = (args->vector_bytes >> 4) * 320;
-      first += 1;
-      source += 36;
-      next_at += 36 * (length - 1);
+      const size_t length_3 = (args->vector_bytes >> 4) * 1280;
+      first += 4;
+      source += 144;
+      next_at += 144 * (length - 1);
       packed_at += length_3;
     }
     row += panel;

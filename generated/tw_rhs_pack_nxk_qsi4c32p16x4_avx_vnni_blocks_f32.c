@@ -89,23 +89,23 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx_vnni_blocks_f32(const tw_pack_args* args) 
       uint8_t* const to_scales = packed_at + s;
       const size_t s_2 = 1 * 64;
       if (rows < 16) {
-        memset(scales, 0, s_2);
+        memset(to_scales, 0, s_2);
       }
       const uint8_t* scales_from_at = scales_from;
-      uint8_t* scales_at = scales;
+      uint8_t* to_scales_at = to_scales;
       // scales loop
       for (size_t i_scales = 0; i_scales < rows; ++i_scales) {
         const uint8_t* scales_from_2 = scales_from_at;
-        uint8_t* scales_2 = scales_at;
+        uint8_t* to_scales_2 = to_scales_at;
         // scale loop
         for (size_t i_scale = 0; i_scale < 1; ++i_scale) {
           const size_t scale = (uint32_t)tw_load_i32(scales_from_2);
-          tw_store_i32(scales_2, (int32_t)scale);
+          tw_store_i32(to_scales_2, (int32_t)scale);
           scales_from_2 += 4;
-          scales_2 += 64;
+          to_scales_2 += 64;
         }
         scales_from_at += scale_stride;
-        scales_at += 4;
+        to_scales_at += 4;
       }
       memset(block_sums, 0, 64);
       size_t first = 0;
@@ -462,21 +462,19 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx_vnni_blocks_f32(const tw_pack_args* args) 
       const size_t vectors = 16 / 8;
       uint8_t* block_sums_at = block_sums;
       uint8_t* sums_at = sums;
-      uint8_t* scales_at_2 = scales;
-      uint8_t* to_scales_at = to_scales;
+      uint8_t* to_scales_at_2 = to_scales;
       // columns loop
       for (size_t i_columns = 0; i_columns < vectors; ++i_columns) {
+        const __m256 scale =
+            _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)to_scales_at_2));
         const __m256i v = _mm256_loadu_si256((const __m256i *)block_sums_at);
-        const __m256i scale = _mm256_loadu_si256((const __m256i *)scales_at_2);
-        _mm256_storeu_si256((__m256i *)to_scales_at, scale);
         const __m256 v_2 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)sums_at));
         const __m256 v_3 = _mm256_cvtepi32_ps(v);
-        const __m256 v_4 = _mm256_fmadd_ps(v_3, _mm256_castsi256_ps(scale), v_2);
+        const __m256 v_4 = _mm256_fmadd_ps(v_3, scale, v_2);
         _mm256_storeu_si256((__m256i *)sums_at, _mm256_castps_si256(v_4));
         block_sums_at += 32;
         sums_at += 32;
-        scales_at_2 += 32;
-        to_scales_at += 32;
+        to_scales_at_2 += 32;
       }
       source += row_bytes;
       scales_from += 4;

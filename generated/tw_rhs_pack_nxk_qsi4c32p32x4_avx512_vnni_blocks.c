@@ -89,23 +89,23 @@ void tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_blocks(const tw_pack_args* args) {
       uint8_t* const to_scales = packed_at + s;
       const size_t s_2 = 1 * 64;
       if (rows < 32) {
-        memset(scales, 0, s_2);
+        memset(to_scales, 0, s_2);
       }
       const uint8_t* scales_from_at = scales_from;
-      uint8_t* scales_at = scales;
+      uint8_t* to_scales_at = to_scales;
       // scales loop
       for (size_t i_scales = 0; i_scales < rows; ++i_scales) {
         const uint8_t* scales_from_2 = scales_from_at;
-        uint8_t* scales_2 = scales_at;
+        uint8_t* to_scales_2 = to_scales_at;
         // scale loop
         for (size_t i_scale = 0; i_scale < 1; ++i_scale) {
           const size_t scale = tw_load_u16(scales_from_2);
-          tw_store_u16(scales_2, (uint16_t)scale);
+          tw_store_u16(to_scales_2, (uint16_t)scale);
           scales_from_2 += 2;
-          scales_2 += 64;
+          to_scales_2 += 64;
         }
         scales_from_at += scale_stride;
-        scales_at += 2;
+        to_scales_at += 2;
       }
       memset(block_sums, 0, 128);
       size_t first = 0;
@@ -541,13 +541,11 @@ void tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_blocks(const tw_pack_args* args) {
       const size_t vectors = 32 / 16;
       uint8_t* block_sums_at = block_sums;
       uint8_t* sums_at = sums;
-      uint8_t* scales_at_2 = scales;
-      uint8_t* to_scales_at = to_scales;
+      uint8_t* to_scales_at_2 = to_scales;
       // columns loop
       for (size_t i_columns = 0; i_columns < vectors; ++i_columns) {
+        const __m256i scale = _mm256_loadu_si256((const __m256i *)to_scales_at_2);
         const __m512i v = _mm512_loadu_si512((const void *)block_sums_at);
-        const __m256i scale = _mm256_loadu_si256((const __m256i *)scales_at_2);
-        _mm256_storeu_si256((__m256i *)to_scales_at, scale);
         const __m512 v_2 = _mm512_cvtph_ps(scale);
         const __m512 v_3 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)sums_at));
         const __m512 v_4 = _mm512_cvtepi32_ps(v);
@@ -555,8 +553,7 @@ void tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_blocks(const tw_pack_args* args) {
         _mm512_storeu_si512((void *)sums_at, _mm512_castps_si512(v_5));
         block_sums_at += 64;
         sums_at += 64;
-        scales_at_2 += 32;
-        to_scales_at += 32;
+        to_scales_at_2 += 32;
       }
       source += row_bytes;
       scales_from += 2;

@@ -89,23 +89,23 @@ void tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_blocks_f32(const tw_pack_args* arg
       uint8_t* const to_scales = packed_at + s;
       const size_t s_2 = 1 * 128;
       if (rows < 32) {
-        memset(scales, 0, s_2);
+        memset(to_scales, 0, s_2);
       }
       const uint8_t* scales_from_at = scales_from;
-      uint8_t* scales_at = scales;
+      uint8_t* to_scales_at = to_scales;
       // scales loop
       for (size_t i_scales = 0; i_scales < rows; ++i_scales) {
         const uint8_t* scales_from_2 = scales_from_at;
-        uint8_t* scales_2 = scales_at;
+        uint8_t* to_scales_2 = to_scales_at;
         // scale loop
         for (size_t i_scale = 0; i_scale < 1; ++i_scale) {
           const size_t scale = (uint32_t)tw_load_i32(scales_from_2);
-          tw_store_i32(scales_2, (int32_t)scale);
+          tw_store_i32(to_scales_2, (int32_t)scale);
           scales_from_2 += 4;
-          scales_2 += 128;
+          to_scales_2 += 128;
         }
         scales_from_at += scale_stride;
-        scales_at += 4;
+        to_scales_at += 4;
       }
       memset(block_sums, 0, 128);
       size_t first = 0;
@@ -541,21 +541,18 @@ void tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_blocks_f32(const tw_pack_args* arg
       const size_t vectors = 32 / 16;
       uint8_t* block_sums_at = block_sums;
       uint8_t* sums_at = sums;
-      uint8_t* scales_at_2 = scales;
-      uint8_t* to_scales_at = to_scales;
+      uint8_t* to_scales_at_2 = to_scales;
       // columns loop
       for (size_t i_columns = 0; i_columns < vectors; ++i_columns) {
+        const __m512 scale = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)to_scales_at_2));
         const __m512i v = _mm512_loadu_si512((const void *)block_sums_at);
-        const __m512i scale = _mm512_loadu_si512((const void *)scales_at_2);
-        _mm512_storeu_si512((void *)to_scales_at, scale);
         const __m512 v_2 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)sums_at));
         const __m512 v_3 = _mm512_cvtepi32_ps(v);
-        const __m512 v_4 = _mm512_fmadd_ps(v_3, _mm512_castsi512_ps(scale), v_2);
+        const __m512 v_4 = _mm512_fmadd_ps(v_3, scale, v_2);
         _mm512_storeu_si512((void *)sums_at, _mm512_castps_si512(v_4));
         block_sums_at += 64;
         sums_at += 64;
-        scales_at_2 += 64;
-        to_scales_at += 64;
+        to_scales_at_2 += 64;
       }
       source += row_bytes;
       scales_from += 4;

@@ -91,21 +91,21 @@ void tw_rhs_pack_nxk_qsi4c32p4x8_neon_dotprod_blocks_bf16_kleidiai(const tw_pack
       uint8_t* const to_scales = packed_at + s;
       size_t following = rows > 1 ? rows - 1 : 0;
       const uint8_t* scales_from_at = scales_from;
-      uint8_t* scales_at = scales;
+      uint8_t* to_scales_at = to_scales;
       // scales loop
       for (size_t i_scales = 0; i_scales < 4; ++i_scales) {
         const uint8_t* scales_from_2 = scales_from_at;
-        uint8_t* scales_2 = scales_at;
+        uint8_t* to_scales_2 = to_scales_at;
         // scale loop
         for (size_t i_scale = 0; i_scale < 1; ++i_scale) {
           const size_t scale = tw_load_u16(scales_from_2);
-          tw_store_u16(scales_2, (uint16_t)scale);
+          tw_store_u16(to_scales_2, (uint16_t)scale);
           scales_from_2 += 2;
-          scales_2 += 8;
+          to_scales_2 += 8;
         }
         scales_from_at = following == 0 ? scales_from_at : scales_from_at + scale_stride;
         following = following > 1 ? following - 1 : 0;
-        scales_at += 2;
+        to_scales_at += 2;
       }
       memset(block_sums, 0, 16);
       size_t first = 0;
@@ -247,13 +247,11 @@ void tw_rhs_pack_nxk_qsi4c32p4x8_neon_dotprod_blocks_bf16_kleidiai(const tw_pack
       const size_t vectors = 4 / 4;
       uint8_t* block_sums_at = block_sums;
       uint8_t* sums_at = sums;
-      uint8_t* scales_at_2 = scales;
-      uint8_t* to_scales_at = to_scales;
+      uint8_t* to_scales_at_2 = to_scales;
       // columns loop
       for (size_t i_columns = 0; i_columns < vectors; ++i_columns) {
+        const float16x4_t scale = vld1_f16((const float16_t *)to_scales_at_2);
         const int32x4_t v = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)block_sums_at));
-        const float16x4_t scale = vld1_f16((const float16_t *)scales_at_2);
-        vst1_f16((float16_t *)to_scales_at, scale);
         const float32x4_t v_2 =
             vreinterpretq_f32_u32(vshlq_n_u32(vmovl_u16(vreinterpret_u16_f16(scale)), 16));
         const float32x4_t v_3 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)sums_at));
@@ -262,8 +260,7 @@ void tw_rhs_pack_nxk_qsi4c32p4x8_neon_dotprod_blocks_bf16_kleidiai(const tw_pack
         vst1q_s8((int8_t *)sums_at, vreinterpretq_s8_f32(v_5));
         block_sums_at += 16;
         sums_at += 16;
-        scales_at_2 += 8;
-        to_scales_at += 8;
+        to_scales_at_2 += 8;
       }
       source += row_bytes;
       scales_from += 2;

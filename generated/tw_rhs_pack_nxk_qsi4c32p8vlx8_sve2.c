@@ -287,12 +287,10 @@ void tw_rhs_pack_nxk_qsi4c32p8vlx8_sve2(const tw_pack_args* args) {
       const size_t vectors = length / 4;
       uint8_t* block_sums_at = block_sums;
       uint8_t* sums_at = sums;
-      uint8_t* packed_at_3 = packed_2;
       // columns loop
       for (size_t i_columns = 0; i_columns < vectors; ++i_columns) {
-        const int32x4_t v = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)block_sums_at));
         const float16x4_t scale = vld1_f16((const float16_t *)packed_2);
-        vst1_f16((float16_t *)packed_at_3, scale);
+        const int32x4_t v = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)block_sums_at));
         const float32x4_t v_2 = vcvt_f32_f16(scale);
         const float32x4_t v_3 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)sums_at));
         const float32x4_t v_4 = vcvtq_f32_s32(v);
@@ -301,7 +299,6 @@ void tw_rhs_pack_nxk_qsi4c32p8vlx8_sve2(const tw_pack_args* args) {
         block_sums_at += 16;
         sums_at += 16;
         packed_2 += 8;
-        packed_at_3 += 8;
       }
       length_3 = (args->vector_bytes >> 4) * 144;
       source += row_bytes;

@@ -88,23 +88,23 @@ void tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_blocks_f32(const tw_pack_args* arg
       uint8_t* const to_scales = packed_at + s;
       const size_t s_2 = 1 * 32;
       if (rows < 8) {
-        memset(scales, 0, s_2);
+        memset(to_scales, 0, s_2);
       }
       const uint8_t* scales_from_at = scales_from;
-      uint8_t* scales_at = scales;
+      uint8_t* to_scales_at = to_scales;
       // scales loop
       for (size_t i_scales = 0; i_scales < rows; ++i_scales) {
         const uint8_t* scales_from_2 = scales_from_at;
-        uint8_t* scales_2 = scales_at;
+        uint8_t* to_scales_2 = to_scales_at;
         // scale loop
         for (size_t i_scale = 0; i_scale < 1; ++i_scale) {
           const size_t scale = (uint32_t)tw_load_i32(scales_from_2);
-          tw_store_i32(scales_2, (int32_t)scale);
+          tw_store_i32(to_scales_2, (int32_t)scale);
           scales_from_2 += 4;
-          scales_2 += 32;
+          to_scales_2 += 32;
         }
         scales_from_at += scale_stride;
-        scales_at += 4;
+        to_scales_at += 4;
       }
       memset(block_sums, 0, 32);
       size_t first = 0;
@@ -327,21 +327,18 @@ void tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_blocks_f32(const tw_pack_args* arg
       const size_t vectors = 8 / 4;
       uint8_t* block_sums_at = block_sums;
       uint8_t* sums_at = sums;
-      uint8_t* scales_at_2 = scales;
-      uint8_t* to_scales_at = to_scales;
+      uint8_t* to_scales_at_2 = to_scales;
       // columns loop
       for (size_t i_columns = 0; i_columns < vectors; ++i_columns) {
+        const float32x4_t scale = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)to_scales_at_2));
         const int32x4_t v = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)block_sums_at));
-        const int8x16_t scale = vld1q_s8((const int8_t *)scales_at_2);
-        vst1q_s8((int8_t *)to_scales_at, scale);
         const float32x4_t v_2 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)sums_at));
         const float32x4_t v_3 = vcvtq_f32_s32(v);
-        const float32x4_t v_4 = vfmaq_f32(v_2, v_3, vreinterpretq_f32_s8(scale));
+        const float32x4_t v_4 = vfmaq_f32(v_2, v_3, scale);
         vst1q_s8((int8_t *)sums_at, vreinterpretq_s8_f32(v_4));
         block_sums_at += 16;
         sums_at += 16;
-        scales_at_2 += 16;
-        to_scales_at += 16;
+        to_scales_at_2 += 16;
       }
       source += row_bytes;
       scales_from += 4;

@@ -83,23 +83,23 @@ void tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks(const tw_pack_args* args) {
       uint8_t* const to_scales = packed_at + s;
       const size_t s_2 = 1 * 32;
       if (rows < 16) {
-        memset(scales, 0, s_2);
+        memset(to_scales, 0, s_2);
       }
       const uint8_t* scales_from_at = scales_from;
-      uint8_t* scales_at = scales;
+      uint8_t* to_scales_at = to_scales;
       // scales loop
       for (size_t i_scales = 0; i_scales < rows; ++i_scales) {
         const uint8_t* scales_from_2 = scales_from_at;
-        uint8_t* scales_2 = scales_at;
+        uint8_t* to_scales_2 = to_scales_at;
         // scale loop
         for (size_t i_scale = 0; i_scale < 1; ++i_scale) {
           const size_t scale = tw_load_u16(scales_from_2);
-          tw_store_u16(scales_2, (uint16_t)scale);
+          tw_store_u16(to_scales_2, (uint16_t)scale);
           scales_from_2 += 2;
-          scales_2 += 32;
+          to_scales_2 += 32;
         }
         scales_from_at += scale_stride;
-        scales_at += 2;
+        to_scales_at += 2;
       }
       memset(block_sums, 0, 64);
       size_t first = 0;
@@ -590,13 +590,11 @@ void tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks(const tw_pack_args* args) {
       const size_t vectors = 16 / 8;
       uint8_t* block_sums_at = block_sums;
       uint8_t* sums_at = sums;
-      uint8_t* scales_at_2 = scales;
-      uint8_t* to_scales_at = to_scales;
+      uint8_t* to_scales_at_2 = to_scales;
       // columns loop
       for (size_t i_columns = 0; i_columns < vectors; ++i_columns) {
+        const __m128i scale = _mm_loadu_si128((const __m128i *)to_scales_at_2);
         const __m256i v = _mm256_loadu_si256((const __m256i *)block_sums_at);
-        const __m128i scale = _mm_loadu_si128((const __m128i *)scales_at_2);
-        _mm_storeu_si128((__m128i *)to_scales_at, scale);
         const __m256 v_2 = _mm256_cvtph_ps(scale);
         const __m256 v_3 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)sums_at));
         const __m256 v_4 = _mm256_cvtepi32_ps(v);
@@ -604,8 +602,7 @@ void tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks(const tw_pack_args* args) {
         _mm256_storeu_si256((__m256i *)sums_at, _mm256_castps_si256(v_5));
         block_sums_at += 32;
         sums_at += 32;
-        scales_at_2 += 16;
-        to_scales_at += 16;
+        to_scales_at_2 += 16;
       }
       source += row_bytes;
       scales_from += 2;

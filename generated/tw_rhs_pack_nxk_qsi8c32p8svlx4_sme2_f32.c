@@ -237,20 +237,17 @@ void tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_f32(const tw_pack_args* args) {
       const size_t vectors = length / 4;
       uint8_t* block_sums_at = block_sums;
       uint8_t* sums_at = sums;
-      uint8_t* packed_at_3 = packed_2;
       // columns loop
       for (size_t i_columns = 0; i_columns < vectors; ++i_columns) {
+        const float32x4_t scale = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)packed_2));
         const int32x4_t v = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)block_sums_at));
-        const int8x16_t scale = vld1q_s8((const int8_t *)packed_2);
-        vst1q_s8((int8_t *)packed_at_3, scale);
         const float32x4_t v_2 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)sums_at));
         const float32x4_t v_3 = vcvtq_f32_s32(v);
-        const float32x4_t v_4 = vfmaq_f32(v_2, v_3, vreinterpretq_f32_s8(scale));
+        const float32x4_t v_4 = vfmaq_f32(v_2, v_3, scale);
         vst1q_s8((int8_t *)sums_at, vreinterpretq_s8_f32(v_4));
         block_sums_at += 16;
         sums_at += 16;
         packed_2 += 16;
-        packed_at_3 += 16;
       }
       length_3 = (args->vector_bytes >> 4) * 288;
       source += row_bytes;

@@ -94,26 +94,26 @@ void tw_rhs_pack_q4_1_qmi4c32p8svlx4_sme2(const tw_pack_args* args) {
         scales_from_at += source_stride;
         packed_at_2 += 2;
       }
-      uint8_t* to_minimums = packed_2 + length * 2;
+      uint8_t* fields = packed_2 + length * 2;
       const size_t s_4 = length * 2;
       const size_t s_5 = 1 * s_4;
       if (rows < length) {
-        memset(to_minimums, 0, s_5);
+        memset(fields, 0, s_5);
       }
       const uint8_t* s_6 = scales_from + 2;
       // scales loop
       for (size_t i_scales = 0; i_scales < rows; ++i_scales) {
         const uint8_t* _at = s_6;
-        uint8_t* to_minimums_at = to_minimums;
+        uint8_t* fields_at = fields;
         // scale loop
         for (size_t i_scale = 0; i_scale < 1; ++i_scale) {
           const size_t scale = tw_load_u16(_at);
-          tw_store_u16(to_minimums_at, (uint16_t)scale);
+          tw_store_u16(fields_at, (uint16_t)scale);
           _at += 20;
-          to_minimums_at += s_4;
+          fields_at += s_4;
         }
         s_6 += source_stride;
-        to_minimums += 2;
+        fields += 2;
       }
       size_t first = 0;
       const uint8_t* source_at = source;

@@ -23,7 +23,8 @@ int64_t offset_in_block(const Layout& layout, FieldKind kind) {
 }
 
 bool sums_codes_first(const Layout& layout) {
-  return has_long_blocks(layout) || !layout.panel.is_fixed();
+  return has_long_blocks(layout) || !layout.panel.is_fixed() ||
+         field_index(layout, FieldKind::zero_points) >= 0;
 }
 
 BlocksPacker::BlocksPacker(Builder& b, const Layout& layout, const Source& source)
@@ -73,17 +74,34 @@ void BlocksPacker::pack(const PackRun& run, bool stream) {
   });
 }
 
-void BlocksPacker::scale_block(Value codes, Value columns, const PieceCursors& first) {
-  stream_ = false;
+void BlocksPacker::scale_block(Value codes, Value columns, Value sums, Value scales) const {
   const Value count = over(b_, columns, lanes(), "vectors");
-  b_.loop("columns", count, {codes, first.sums, first.scales, first.to_scales},
+  b_.loop("columns", count, {codes, sums, scales}, [&](const std::vector<Value>& at) {
+    add_scaled(at[1], b_.op(OpCode::load, {at[0]}),
+               b_.op(OpCode::load, {at[2]}, {.bytes = scale_bytes_}, "scale"));
+    const Length bytes = b_.isa().vector_bytes;
+    return std::vector<Value>{b_.add(at[0], bytes, "codes"), b_.add(at[1], bytes, "sums"),
+                              b_.add(at[2], scale_bytes_, "scales")};
+  });
+}
+
+void BlocksPacker::put_floats(Value from, Value columns, Value to) const {
+  const ElementType type = field_of(layout_, FieldKind::scales).type;
+  const Value half = below_half(b_, type);
+  b_.loop("columns", over(b_, columns, lanes(), "vectors"), {from, to},
           [&](const std::vector<Value>& at) {
-            scale({no_value, no_value, at[1], at[2], at[3]}, b_.op(OpCode::load, {at[0]}));
-            const Length bytes = b_.isa().vector_bytes;
-            return std::vector<Value>{b_.add(at[0], bytes, "codes"), b_.add(at[1], bytes, "sums"),
-                                      b_.add(at[2], scale_bytes_, "scales"),
-                                      b_.add(at[3], scale_bytes_, "to_scales")};
+            const Value real = b_.op(OpCode::cvt_i32_f32, {b_.op(OpCode::load, {at[0]})});
+            b_.op(OpCode::store, {at[1], narrowed(b_, real, type, half)});
+            return std::vector<Value>{b_.add(at[0], b_.isa().vector_bytes, "from"),
+                                      b_.add(at[1], scale_bytes_, "to")};
           });
+}
+
+void BlocksPacker::add_scaled(Value sums, Value codes, Value scales) const {
+  const Value real = widened(b_, scales, field_of(layout_, FieldKind::scales).type);
+  const Value old = b_.op(OpCode::load, {sums});
+  const Value floats = b_.op(OpCode::cvt_i32_f32, {codes});
+  b_.op(OpCode::store, {sums, b_.op(OpCode::fma, {floats, real, old})});
 }
 
 bool BlocksPacker::at_once() const {
@@ -241,17 +259,12 @@ Value BlocksPacker::copy_scales(const PieceCursors& at, int64_t from, int64_t to
 }
 
 void BlocksPacker::scale(const PieceCursors& at, Value sum) {
-  const ElementType type = field_of(layout_, FieldKind::scales).type;
   const Value packed = copy_scales(at, 0, 0);
   const int64_t vectors = layout_.panel.fixed / lanes();
   if (field_index(layout_, FieldKind::minimums) >= 0) {
     copy_scales(at, run_blocks(layout_) * vectors, vectors);
   }
-  if (!sums_) return;
-  const Value real = widened(b_, packed, type);
-  const Value old = b_.op(OpCode::load, {at.sums});
-  const Value codes = b_.op(OpCode::cvt_i32_f32, {sum});
-  b_.op(OpCode::store, {at.sums, b_.op(OpCode::fma, {codes, real, old})});
+  if (sums_) add_scaled(at.sums, sum, packed);
 }
 
 }  // namespace tw

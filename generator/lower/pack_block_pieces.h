@@ -16,7 +16,7 @@ namespace tw {
 int64_t offset_in_block(const Layout& layout, FieldKind kind);
 
 /// Whether scales wait for the sums of all codes of a block: those of a long one are not packed at
-/// once, those of strips are not side by side.
+/// once, those of strips are not side by side, and zero points come one by one.
 bool sums_codes_first(const Layout& layout);
 
 /// Where a vector of columns is in source and panel, piece by piece. Where scales wait, sums are of
@@ -37,8 +37,10 @@ class BlocksPacker {
 
   void pack(const PackRun& run, bool stream);
 
-  /// Scales the sums of a block's codes, of so many columns.
-  void scale_block(Value codes, Value columns, const PieceCursors& first);
+  /// Stores i32 of so many columns as floats of the scales' type.
+  void put_floats(Value from, Value columns, Value to) const;
+  /// Adds the sums of a block's codes, of so many columns, times its scales.
+  void scale_block(Value codes, Value columns, Value sums, Value scales) const;
 
  private:
   [[nodiscard]] int64_t lanes() const { return b_.isa().lanes32(); }
@@ -78,6 +80,9 @@ class BlocksPacker {
 
   /// Copies a vector of scales, or of what stands so many vectors of scales behind them.
   Value copy_scales(const PieceCursors& at, int64_t from, int64_t to);
+
+  /// Of a vector of columns.
+  void add_scaled(Value sums, Value codes, Value scales) const;
 
   /// Copies scales, and minimums, adds scale * sum to the columns' sums.
   void scale(const PieceCursors& at, Value sum);

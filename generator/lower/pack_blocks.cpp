@@ -1,5 +1,6 @@
 // RHS of 4 or 8 bits with a scale per block, from rows of k values (n x k).
 #include "lower/pack_block_pieces.h"
+#include "lower/pack_plain_blocks.h"
 #include "lower/pack_steps.h"
 #include "lower/widen.h"
 
@@ -30,13 +31,14 @@ class BlockPanelPacker {
                         gathered_bytes_ * (has_minimums_ ? 2 : 1) + blocks_.scratch_bytes())),
         scales_(b.add(copy_, run_pieces() * most_rows_ * row_bytes_, "scales")),
         sums_(b.add(scales_, gathered_bytes_, "block_sums")) {
+    if (field_index(layout, FieldKind::zero_points) >= 0) zeros_.emplace(b, layout, source);
     if (blocks_.scratch_bytes() != 0) blocks_.use(b.add(sums_, 4 * most_rows_, "strip_sums"));
   }
 
   [[nodiscard]] bool streams() const {
     const int64_t aligned = b_.isa().vector_bytes.fixed;
-    return can_stream(b_.isa()) && layout_.panel.is_fixed() &&
-           block_bytes(layout_).fixed % aligned == 0 &&
+    return can_stream(b_.isa()) && (!sums_codes_first(layout_) || has_long_blocks(layout_)) &&
+           layout_.panel.is_fixed() && block_bytes(layout_).fixed % aligned == 0 &&
            packed_piece_bytes(layout_) % aligned == 0 &&
            offset_in_block(layout_, FieldKind::data) % aligned == 0;
   }
@@ -54,7 +56,8 @@ class BlockPanelPacker {
         choose(b_, {less(b_, {panel.left, panel_}), product(b_, {panel_, stride_}), b_.constant(0)},
                "next");
     const Value scales_from = b_.op(OpCode::icopy, {scales}, {}, "scales_from");
-    const Way way{panel.rows, less(b_, {panel_, panel.left}, "missing"), next, scale_stride};
+    const Way way{panel.row, panel.rows, less(b_, {panel_, panel.left}, "missing"), next,
+                  scale_stride};
     if (!sums_codes_first(layout_) || layout_.super_block != 0) {
       const Value count = over(b_, b_.arg(ArgField::pack_k), piece_of(layout_), "pieces");
       pack_runs(way, count, {source, scales_from, next, places.codes}, places.sums);
@@ -66,7 +69,8 @@ class BlockPanelPacker {
  private:
   /// Pieces that are packed at a time, at the most.
   [[nodiscard]] int64_t run_pieces() const {
-    const bool one = !layout_.panel.is_fixed() && !has_long_blocks(layout_);
+    const bool one =
+        sums_codes_first(layout_) && layout_.super_block == 0 && !has_long_blocks(layout_);
     return one ? 1 : pack_run_values / piece_of(layout_);
   }
 
@@ -74,6 +78,7 @@ class BlockPanelPacker {
 
   /// The rows of a panel.
   struct Way {
+    Value first_row;
     Value rows, missing;  ///< those that exist, and those that do not
     Value next;           ///< 0: there is no panel behind it
     Value scale_stride;
@@ -88,26 +93,61 @@ class BlockPanelPacker {
     const Value codes = codes_bytes(b_, layout_, block);
     const Value blocks = b_.op(OpCode::idiv, {b_.arg(ArgField::pack_k), block}, {}, "blocks");
     const int64_t scale_bytes = source_.has_scales ? source_.bytes : scale_bits_ / 8;
-    b_.loop("block", blocks, first, [&](const std::vector<Value>& now) {
+    std::vector<Value> inits = first;
+    if (zeros_) inits.push_back(zeros_at(way));
+    b_.loop("block", blocks, inits, [&](const std::vector<Value>& now) {
       const Value to_scales = has_long_blocks(layout_) ? plus(b_, {now[3], codes}, "to_scales")
                                                        : behind(now[3], scales_in_block());
-      const Value gathered = layout_.panel.is_fixed() ? scales_ : to_scales;
-      gather(now[1], way, b_.constant(1), gathered);
+      gather(now[1], way, b_.constant(1), to_scales);
+      const Value behind_scales = plus(b_, {to_scales, of_columns(scale_bits_ / 8)}, "fields");
       if (has_minimums_) {
-        gather(b_.add(now[1], source_.minimums), way, b_.constant(1),
-               plus(b_, {to_scales, of_columns(scale_bits_ / 8)}, "to_minimums"));
+        gather(b_.add(now[1], source_.minimums), way, b_.constant(1), behind_scales);
       }
+      if (zeros_) put_zeros(way, now[4], behind_scales);
       if (sums != no_value) b_.op(OpCode::fill_bytes, {sums_, b_.constant(0), of_columns(4)});
       pack_runs(way, pieces, now, sums_);
-      if (sums != no_value) {
-        blocks_.scale_block(sums_, panel_, {no_value, no_value, sums, gathered, to_scales});
-      }
-      return std::vector<Value>{
+      if (sums != no_value) blocks_.scale_block(sums_, panel_, sums, to_scales);
+      std::vector<Value> next = {
           plus(b_, {now[0], row}, "source"), b_.add(now[1], scale_bytes, "scales_from"),
           plus(b_, {now[2], next_rows(row)}, "next"),
           has_long_blocks(layout_) ? behind(to_scales, block_field_bytes(layout_))
                                    : behind(now[3], block_bytes(layout_))};
+      if (zeros_ && zeros_are_codes()) next.push_back(plus(b_, {now[4], block}, "first_k"));
+      if (zeros_ && !zeros_are_codes()) next.push_back(b_.add(now[4], scale_bytes, "zeros_from"));
+      return next;
     });
+  }
+
+  /// Zero points of a block, of the scales' type; without an array of them, 0. `at`: what
+  /// zeros_at() says of the block.
+  void put_zeros(const Way& way, Value at, Value to) const {
+    const auto given = [&] {
+      zeros_are_codes() ? put_zero_codes(way, at, to) : gather(at, way, b_.constant(1), to);
+    };
+    b_.branch(b_.arg(ArgField::pack_zero_points), Compare::not_equal, b_.constant(0), given, [&] {
+      b_.op(OpCode::fill_bytes, {to, b_.constant(0), of_columns(scale_bits_ / 8)});
+    });
+  }
+  [[nodiscard]] bool zeros_are_codes() const { return whole_source_.zero_codes; }
+  /// Of the first block: its value of k, or where the panel's first column has its zero point.
+  [[nodiscard]] Value zeros_at(const Way& way) const {
+    if (zeros_are_codes()) return number(b_, 0, "first_k");
+    const Value before = product(b_, {way.first_row, way.scale_stride});
+    return plus(b_, {b_.arg(ArgField::pack_zero_points), before}, "zeros_from");
+  }
+
+  /// Column by column to the sums' memory, from there by vectors.
+  void put_zero_codes(const Way& way, Value first_k, Value to) const {
+    if (!repeats_) b_.op(OpCode::fill_bytes, {sums_, b_.constant(0), of_columns(4)});
+    const Value rows = repeats_ ? panel_ : way.rows;
+    b_.loop("zeros", rows, {number(b_, 0, "row"), sums_}, [&](const std::vector<Value>& at) {
+      const Value row = repeats_ ? smaller(b_, {at[0], b_.add(way.rows, -1)}, "row") : at[0];
+      const Value column = plus(b_, {way.first_row, row}, "column");
+      const Value code = zeros_->beside.zero_code(column, first_k);
+      b_.op(OpCode::store_scalar, {at[1], code}, {.bits = 32});
+      return std::vector<Value>{b_.add(at[0], 1, "row"), b_.add(at[1], 4, "at")};
+    });
+    blocks_.put_floats(sums_, panel_, to);
   }
 
   [[nodiscard]] Length scales_in_block() const {
@@ -254,6 +294,19 @@ class BlockPanelPacker {
     });
   }
 
+  /// What says where zero points are.
+  struct Zeros {
+    Zeros(Builder& b, const Layout& layout, const Source& source)
+        : given{b},
+          codes(b, layout, source),
+          beside(given, layout, source, codes, b.arg(ArgField::pack_k),
+                 has_long_blocks(layout) ? b.arg(ArgField::pack_block) : b.constant(layout.block)) {
+    }
+    Given given;
+    SourceCodes codes;
+    PlainBlocks beside;
+  };
+
   Builder& b_;
   const Layout& layout_;
   const Source& whole_source_;
@@ -265,6 +318,7 @@ class BlockPanelPacker {
   int scale_bits_;
   bool has_minimums_;
   bool repeats_;
+  std::optional<Zeros> zeros_;
   int64_t most_rows_;
   int64_t gathered_bytes_;  ///< of the blocks whose scales are gathered; minimums stand behind them
   Value copy_, scales_;
@@ -273,21 +327,24 @@ class BlockPanelPacker {
 
 }  // namespace
 
-/// Tops of short blocks, scales, then minimums stand behind the codes of each block, and nothing
-/// else.
-static bool can_pack_strips(const Layout& layout) {
-  if (!has_strips(layout) || has_fields_apart(layout)) return false;
+/// Tops of short blocks, scales, then minimums or zero points stand behind the codes of each block,
+/// and nothing else.
+static bool has_simple_fields(const Layout& layout) {
+  if (has_fields_apart(layout)) return false;
   if (layout.super_block != 0) return true;
   const int tops = field_index(layout, FieldKind::tops);
   const int scales = field_index(layout, FieldKind::scales);
   const int minimums = field_index(layout, FieldKind::minimums);
+  const int zeros = field_index(layout, FieldKind::zero_points);
   return layout.fields[0].kind == FieldKind::data && (tops < 0 || tops == 1) &&
-         scales == (tops < 0 ? 1 : 2) && (minimums < 0 || minimums == scales + 1);
+         scales == (tops < 0 ? 1 : 2) && (minimums < 0 || minimums == scales + 1) &&
+         (zeros < 0 || zeros == scales + 1);
 }
 
 bool can_pack_blocks(const Layout& layout, const Source& source, const Isa& isa) {
   if (joins_codes(source, layout) && !CodeJoiner::possible(source, isa)) return false;
-  if (!layout.panel.is_fixed() && !can_pack_strips(layout)) return false;
+  if (!has_strips(layout)) return false;
+  if (sums_codes_first(layout) && !has_simple_fields(layout)) return false;
   const Layout strip = strip_of(layout);
   const auto way = way_of_pieces(strip, moved_from(layout, source), isa);
   const Length scales = lanes_bytes(isa, field_of(layout, FieldKind::scales).type);
@@ -296,7 +353,6 @@ bool can_pack_blocks(const Layout& layout, const Source& source, const Isa& isa)
   // Scales are gathered as they are, from blocks that are pieces.
   const bool has_pieces = block_of(source) == 0 || !has_long_blocks(layout);
   return way && moves_scales && has_pieces && sign_of_scales(source) == 0 &&
-         field_index(layout, FieldKind::zero_points) < 0 &&
          field_index(layout, FieldKind::offsets) < 0 &&
          can_move_tops(layout, source, isa, piece_of(layout)) &&
          (field_index(layout, FieldKind::sums) < 0 || CodeSums::possible(strip, isa)) &&

@@ -111,7 +111,6 @@ void PlainBlocks::keep_offset(Value to, Value scale, Value first_k, Value column
       });
 }
 
-/// Of a column's block, as a signed code.
 Value PlainBlocks::zero_code(Value column, Value first_k) const {
   const int64_t together = 8 / codes_.width();
   const Value number = blocks_in(first_k);

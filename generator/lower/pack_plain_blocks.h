@@ -20,6 +20,9 @@ class PlainBlocks {
   /// Copies a block's scale, and what stands beside it; adds scale * sum, unless `at` is none.
   void keep(Value at, Value sum, Value first_k, Value row, Value column, Value scales) const;
 
+  /// Of a source whose zero points are codes: that of a column's block, as a signed code.
+  [[nodiscard]] Value zero_code(Value column, Value first_k) const;
+
   /// Where a field of a source's block is.
   [[nodiscard]] Value place_of(FieldKind kind, Value column, Value first_k, const char* name) const;
   /// That field as f32; none: the source has no such field.
@@ -29,7 +32,6 @@ class PlainBlocks {
   [[nodiscard]] Value part_of(Value scale) const;
   void keep_zero_point(Value to, Value first_k, Value column) const;
   void keep_offset(Value to, Value scale, Value first_k, Value column) const;
-  [[nodiscard]] Value zero_code(Value column, Value first_k) const;
   [[nodiscard]] Value beside(ArgField array, Value column, Value first_k, const char* name) const;
 
   Builder& b_;

@@ -34,6 +34,7 @@ static bool multiplies_unsigned(const Isa& isa) {
 
 bool CodeSums::possible(const Layout& layout, const Isa& isa) {
   const DataOrder& order = layout.order;
+  if (layout.element == ElementType::i2) return false;
   for (const OpCode code : {OpCode::load, OpCode::store, OpCode::and_, OpCode::zero}) {
     if (!isa.has(code)) return false;
   }
