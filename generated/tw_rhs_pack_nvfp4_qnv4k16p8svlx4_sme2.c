@@ -129,7 +129,9 @@ void tw_rhs_pack_nvfp4_qnv4k16p8svlx4_sme2(const tw_pack_args* args) {
           column += 1;
           from_2 += stride;
         }
+        const size_t length_3 = (args->vector_bytes >> 4) * 320;
         from_at += 36;
+        packed_2 += length_3;
       }
       const size_t strip = stride * 8;
       uint8_t* packed_3 = packed_at;

@@ -227,7 +227,7 @@ class BlockPanelPacker {
       one.packed = at[1];
       put_numbers(one, rows);
       return std::vector<Value>{b_.add(at[0], source_.bytes, "from"),
-                                b_.add(at[1], packed_piece_bytes(layout_), "to")};
+                                behind(at[1], packed_piece_length(layout_))};
     });
   }
 
