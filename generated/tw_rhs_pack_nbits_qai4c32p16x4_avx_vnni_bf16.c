@@ -270,8 +270,8 @@ void tw_rhs_pack_nbits_qai4c32p16x4_avx_vnni_bf16(const tw_pack_args* args) {
       uint8_t* sums_at = sums;
       // columns loop
       for (size_t i_columns = 0; i_columns < vectors; ++i_columns) {
-        const __m128i scale = _mm_loadu_si128((const __m128i *)packed_2);
         const __m256i v = _mm256_loadu_si256((const __m256i *)block_sums_at);
+        const __m128i scale = _mm_loadu_si128((const __m128i *)packed_2);
         const __m256 v_2 = _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(scale), 16));
         const __m256 v_3 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)sums_at));
         const __m256 v_4 = _mm256_cvtepi32_ps(v);

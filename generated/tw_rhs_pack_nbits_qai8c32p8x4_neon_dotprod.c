@@ -235,8 +235,8 @@ void tw_rhs_pack_nbits_qai8c32p8x4_neon_dotprod(const tw_pack_args* args) {
       uint8_t* sums_at = sums;
       // columns loop
       for (size_t i_columns = 0; i_columns < vectors; ++i_columns) {
-        const float16x4_t scale = vld1_f16((const float16_t *)packed_2);
         const int32x4_t v = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)block_sums_at));
+        const float16x4_t scale = vld1_f16((const float16_t *)packed_2);
         const float32x4_t v_2 = vcvt_f32_f16(scale);
         const float32x4_t v_3 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)sums_at));
         const float32x4_t v_4 = vcvtq_f32_s32(v);

@@ -569,8 +569,8 @@ void tw_rhs_pack_nxk_qai4c32p32x4_avx512_vnni_blocks_bf16(const tw_pack_args* ar
       uint8_t* to_scales_at_2 = to_scales;
       // columns loop
       for (size_t i_columns = 0; i_columns < vectors; ++i_columns) {
-        const __m256i scale = _mm256_loadu_si256((const __m256i *)to_scales_at_2);
         const __m512i v = _mm512_loadu_si512((const void *)block_sums_at);
+        const __m256i scale = _mm256_loadu_si256((const __m256i *)to_scales_at_2);
         const __m512 v_2 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(scale), 16));
         const __m512 v_3 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)sums_at));
         const __m512 v_4 = _mm512_cvtepi32_ps(v);

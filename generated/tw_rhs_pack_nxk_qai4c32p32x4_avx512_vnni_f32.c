@@ -273,8 +273,8 @@ void tw_rhs_pack_nxk_qai4c32p32x4_avx512_vnni_f32(const tw_pack_args* args) {
       uint8_t* sums_at = sums;
       // columns loop
       for (size_t i_columns = 0; i_columns < vectors; ++i_columns) {
-        const __m512 scale = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)packed_2));
         const __m512i v = _mm512_loadu_si512((const void *)block_sums_at);
+        const __m512 scale = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)packed_2));
         const __m512 v_2 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)sums_at));
         const __m512 v_3 = _mm512_cvtepi32_ps(v);
         const __m512 v_4 = _mm512_fmadd_ps(v_3, scale, v_2);

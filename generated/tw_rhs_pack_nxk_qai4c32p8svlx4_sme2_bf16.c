@@ -314,8 +314,8 @@ void tw_rhs_pack_nxk_qai4c32p8svlx4_sme2_bf16(const tw_pack_args* args) {
       uint8_t* sums_at = sums;
       // columns loop
       for (size_t i_columns = 0; i_columns < vectors; ++i_columns) {
-        const float16x4_t scale = vld1_f16((const float16_t *)packed_2);
         const int32x4_t v = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)block_sums_at));
+        const float16x4_t scale = vld1_f16((const float16_t *)packed_2);
         const float32x4_t v_2 =
             vreinterpretq_f32_u32(vshlq_n_u32(vmovl_u16(vreinterpret_u16_f16(scale)), 16));
         const float32x4_t v_3 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)sums_at));

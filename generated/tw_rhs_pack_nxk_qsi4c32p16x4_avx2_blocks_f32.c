@@ -530,9 +530,9 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx2_blocks_f32(const tw_pack_args* args) {
       uint8_t* to_scales_at_2 = to_scales;
       // columns loop
       for (size_t i_columns = 0; i_columns < vectors; ++i_columns) {
+        const __m256i v = _mm256_loadu_si256((const __m256i *)block_sums_at);
         const __m256 scale =
             _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)to_scales_at_2));
-        const __m256i v = _mm256_loadu_si256((const __m256i *)block_sums_at);
         const __m256 v_2 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)sums_at));
         const __m256 v_3 = _mm256_cvtepi32_ps(v);
         const __m256 v_4 = _mm256_fmadd_ps(v_3, scale, v_2);

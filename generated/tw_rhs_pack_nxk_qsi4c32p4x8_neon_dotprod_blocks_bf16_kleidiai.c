@@ -250,8 +250,8 @@ void tw_rhs_pack_nxk_qsi4c32p4x8_neon_dotprod_blocks_bf16_kleidiai(const tw_pack
       uint8_t* to_scales_at_2 = to_scales;
       // columns loop
       for (size_t i_columns = 0; i_columns < vectors; ++i_columns) {
-        const float16x4_t scale = vld1_f16((const float16_t *)to_scales_at_2);
         const int32x4_t v = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)block_sums_at));
+        const float16x4_t scale = vld1_f16((const float16_t *)to_scales_at_2);
         const float32x4_t v_2 =
             vreinterpretq_f32_u32(vshlq_n_u32(vmovl_u16(vreinterpret_u16_f16(scale)), 16));
         const float32x4_t v_3 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)sums_at));

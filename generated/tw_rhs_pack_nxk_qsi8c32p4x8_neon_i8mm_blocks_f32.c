@@ -242,8 +242,8 @@ void tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_f32(const tw_pack_args* args) 
       uint8_t* to_scales_at_2 = to_scales;
       // columns loop
       for (size_t i_columns = 0; i_columns < vectors; ++i_columns) {
-        const float32x4_t scale = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)to_scales_at_2));
         const int32x4_t v = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)block_sums_at));
+        const float32x4_t scale = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)to_scales_at_2));
         const float32x4_t v_2 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)sums_at));
         const float32x4_t v_3 = vcvtq_f32_s32(v);
         const float32x4_t v_4 = vfmaq_f32(v_2, v_3, scale);

@@ -100,19 +100,19 @@ void tw_rhs_pack_q4_1_qmi4c32p8svlx4_sme2(const tw_pack_args* args) {
       if (rows < length) {
         memset(fields, 0, s_5);
       }
-      const uint8_t* s_6 = scales_from + 2;
+      const uint8_t* minimums = scales_from + 2;
       // scales loop
       for (size_t i_scales = 0; i_scales < rows; ++i_scales) {
-        const uint8_t* _at = s_6;
+        const uint8_t* minimums_at = minimums;
         uint8_t* fields_at = fields;
         // scale loop
         for (size_t i_scale = 0; i_scale < 1; ++i_scale) {
-          const size_t scale = tw_load_u16(_at);
+          const size_t scale = tw_load_u16(minimums_at);
           tw_store_u16(fields_at, (uint16_t)scale);
-          _at += 20;
+          minimums_at += 20;
           fields_at += s_4;
         }
-        s_6 += source_stride;
+        minimums += source_stride;
         fields += 2;
       }
       size_t first = 0;
@@ -142,11 +142,11 @@ void tw_rhs_pack_q4_1_qmi4c32p8svlx4_sme2(const tw_pack_args* args) {
         const uint8_t* ahead = from + distance;
         // piece loop
         for (size_t i_piece = 0; i_piece < count; ++i_piece) {
-          const size_t s_7 = args->vector_bytes >> 4;
+          const size_t s_6 = args->vector_bytes >> 4;
           const uint8_t* from_at = from;
           uint8_t* codes = packed_at_3 + 0;
           // strip loop
-          for (size_t i_strip = 0; i_strip < s_7; ++i_strip) {
+          for (size_t i_strip = 0; i_strip < s_6; ++i_strip) {
             __builtin_prefetch((const void *)ahead, 0, 3);
             __builtin_prefetch((const void *)(ahead + 64), 0, 3);
             __builtin_prefetch((const void *)(ahead + 128), 0, 3);

@@ -77,8 +77,8 @@ void BlocksPacker::pack(const PackRun& run, bool stream) {
 void BlocksPacker::scale_block(Value codes, Value columns, Value sums, Value scales) const {
   const Value count = over(b_, columns, lanes(), "vectors");
   b_.loop("columns", count, {codes, sums, scales}, [&](const std::vector<Value>& at) {
-    add_scaled(at[1], b_.op(OpCode::load, {at[0]}),
-               b_.op(OpCode::load, {at[2]}, {.bytes = scale_bytes_}, "scale"));
+    const Value sum = b_.op(OpCode::load, {at[0]});
+    add_scaled(at[1], sum, b_.op(OpCode::load, {at[2]}, {.bytes = scale_bytes_}, "scale"));
     const Length bytes = b_.isa().vector_bytes;
     return std::vector<Value>{b_.add(at[0], bytes, "codes"), b_.add(at[1], bytes, "sums"),
                               b_.add(at[2], scale_bytes_, "scales")};

@@ -101,7 +101,8 @@ class BlockPanelPacker {
       gather(now[1], way, b_.constant(1), to_scales);
       const Value behind_scales = plus(b_, {to_scales, of_columns(scale_bits_ / 8)}, "fields");
       if (has_minimums_) {
-        gather(b_.add(now[1], source_.minimums), way, b_.constant(1), behind_scales);
+        const Value minimums = b_.add(now[1], source_.minimums, "minimums");
+        gather(minimums, way, b_.constant(1), behind_scales);
       }
       if (zeros_) put_zeros(way, now[4], behind_scales);
       if (sums != no_value) b_.op(OpCode::fill_bytes, {sums_, b_.constant(0), of_columns(4)});

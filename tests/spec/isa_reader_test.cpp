@@ -219,11 +219,10 @@ TEST(IsaReader, RefusesWrongTables) {
   EXPECT_EQ(error("isa: toy\nextends: toy\n"), "isa/toy.yaml:2:10: 'toy' extends itself");
   EXPECT_EQ(error("isa: toy\nextends: tow\n"),
             "isa/toy.yaml:2:10: unknown ISA 'tow'; did you mean 'toy'? known ISAs: toy");
-  EXPECT_EQ(
-      error("isa: toy\nfeature: x\n"),
-      "isa/toy.yaml:2:1: unknown key 'feature'; did you mean 'features'? known keys: isa, "
-      "extends, architecture, convention, features, vector_bytes, packers, default_core, "
-      "usual_technique, registers, c, assembly, rows");
+  EXPECT_EQ(error("isa: toy\nfeature: x\n"),
+            "isa/toy.yaml:2:1: unknown key 'feature'; did you mean 'features'? known keys: isa, "
+            "extends, architecture, convention, features, vector_bytes, packers, default_core, "
+            "usual_technique, registers, c, assembly, rows");
   EXPECT_EQ(error("isa: toy\nvector_bytes: 16vl\npackers: tow\n"),
             "isa/toy.yaml:3:10: unknown ISA 'tow'; did you mean 'toy'? known ISAs: toy");
   EXPECT_EQ(error(table + "rows:\n  - {means: \"d = zero()\", c: \"0\", name: z}\n"
