@@ -43,8 +43,8 @@ void tw_rhs_pack_nbits_qai8c32p16x4_avx2_blocks(const tw_pack_args* args) {
   uint8_t* const scratch = tw_hidden(scratch_memory);
   uint8_t* const scales = scratch + 4096;
   uint8_t* const block_sums = scales + 32;
-  const size_t block = args->block;
   const size_t k = args->k;
+  const size_t block = args->block;
   const size_t row_begin = args->row_begin;
   const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
   const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;

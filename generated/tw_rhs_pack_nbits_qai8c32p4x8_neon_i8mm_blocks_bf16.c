@@ -40,8 +40,8 @@ void tw_rhs_pack_nbits_qai8c32p4x8_neon_i8mm_blocks_bf16(const tw_pack_args* arg
   uint8_t* const scratch = tw_hidden(scratch_memory);
   uint8_t* const scales = scratch + 1024;
   uint8_t* const block_sums = scales + 8;
-  const size_t block = args->block;
   const size_t k = args->k;
+  const size_t block = args->block;
   const size_t row_begin = args->row_begin;
   const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
   const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;

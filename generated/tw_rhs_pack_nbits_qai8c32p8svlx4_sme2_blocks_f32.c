@@ -43,8 +43,8 @@ void tw_rhs_pack_nbits_qai8c32p8svlx4_sme2_blocks_f32(const tw_pack_args* args) 
   uint8_t* const scratch = tw_hidden(scratch_memory);
   uint8_t* const scales = scratch + 32768;
   uint8_t* const block_sums = scales + 512;
-  const size_t block = args->block;
   const size_t k = args->k;
+  const size_t block = args->block;
   const size_t row_begin = args->row_begin;
   const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
   const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;

@@ -40,8 +40,8 @@ void tw_rhs_pack_nbits_qai8c32p8x4_neon_dotprod_blocks(const tw_pack_args* args)
   uint8_t* const scratch = tw_hidden(scratch_memory);
   uint8_t* const scales = scratch + 2048;
   uint8_t* const block_sums = scales + 16;
-  const size_t block = args->block;
   const size_t k = args->k;
+  const size_t block = args->block;
   const size_t row_begin = args->row_begin;
   const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
   const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;

@@ -78,7 +78,7 @@ void tw_rhs_pack_nxk_qai8c32p32x4_avx512_vnni_blocks(const tw_pack_args* args) {
     const uint8_t* source = (const uint8_t*)args->source + row * source_stride;
     size_t next_at = next;
     uint8_t* packed_at = packed;
-    const uint8_t* zeros_from = (const uint8_t*)args->zero_points + row * scale_stride;
+    size_t zeros_from = row * scale_stride;
     // block loop
     for (size_t i_block = 0; i_block < blocks; ++i_block) {
       uint8_t* const to_scales = packed_at + s;
@@ -108,19 +108,19 @@ void tw_rhs_pack_nxk_qai8c32p32x4_avx512_vnni_blocks(const tw_pack_args* args) {
         if (rows < 32) {
           memset(fields, 0, s_3);
         }
-        const uint8_t* zeros_from_at = zeros_from;
+        const uint8_t* zeros_from_2 = (const uint8_t*)args->zero_points + zeros_from;
         // scales loop
         for (size_t i_scales = 0; i_scales < rows; ++i_scales) {
-          const uint8_t* zeros_from_2 = zeros_from_at;
+          const uint8_t* zeros_from_at = zeros_from_2;
           uint8_t* fields_at = fields;
           // scale loop
           for (size_t i_scale = 0; i_scale < 1; ++i_scale) {
-            const size_t scale = tw_load_u16(zeros_from_2);
+            const size_t scale = tw_load_u16(zeros_from_at);
             tw_store_u16(fields_at, (uint16_t)scale);
-            zeros_from_2 += 2;
+            zeros_from_at += 2;
             fields_at += 64;
           }
-          zeros_from_at += scale_stride;
+          zeros_from_2 += scale_stride;
           fields += 2;
         }
       } else {

@@ -123,18 +123,20 @@ class BlockPanelPacker {
   /// zeros_at() says of the block.
   void put_zeros(const Way& way, Value at, Value to) const {
     const auto given = [&] {
-      zeros_are_codes() ? put_zero_codes(way, at, to) : gather(at, way, b_.constant(1), to);
+      if (zeros_are_codes()) return put_zero_codes(way, at, to);
+      const Value from = plus(b_, {b_.arg(ArgField::pack_zero_points), at}, "zeros_from");
+      gather(from, way, b_.constant(1), to);
     };
     b_.branch(b_.arg(ArgField::pack_zero_points), Compare::not_equal, b_.constant(0), given, [&] {
       b_.op(OpCode::fill_bytes, {to, b_.constant(0), of_columns(scale_bits_ / 8)});
     });
   }
   [[nodiscard]] bool zeros_are_codes() const { return whole_source_.zero_codes; }
-  /// Of the first block: its value of k, or where the panel's first column has its zero point.
+  /// Of the first block: its value of k, or how far into the array the panel's first column has its
+  /// zero point.
   [[nodiscard]] Value zeros_at(const Way& way) const {
     if (zeros_are_codes()) return number(b_, 0, "first_k");
-    const Value before = product(b_, {way.first_row, way.scale_stride});
-    return plus(b_, {b_.arg(ArgField::pack_zero_points), before}, "zeros_from");
+    return product(b_, {way.first_row, way.scale_stride}, "zeros_from");
   }
 
   /// Column by column to the sums' memory, from there by vectors.
@@ -295,16 +297,17 @@ class BlockPanelPacker {
     });
   }
 
-  /// What says where zero points are.
+  /// What says where zero points are. The Values are made in this order.
   struct Zeros {
     Zeros(Builder& b, const Layout& layout, const Source& source)
         : given{b},
           codes(b, layout, source),
-          beside(given, layout, source, codes, b.arg(ArgField::pack_k),
-                 has_long_blocks(layout) ? b.arg(ArgField::pack_block) : b.constant(layout.block)) {
-    }
+          k(b.arg(ArgField::pack_k)),
+          block(has_long_blocks(layout) ? b.arg(ArgField::pack_block) : b.constant(layout.block)),
+          beside(given, layout, source, codes, k, block) {}
     Given given;
     SourceCodes codes;
+    Value k, block;
     PlainBlocks beside;
   };
 
