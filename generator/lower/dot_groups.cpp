@@ -223,8 +223,9 @@ class GroupOutputs {
         output_(t) {
     if (has_field(t.rhs, FieldKind::zero_points)) {
       zeros_ = field_pointers(t, t.rhs, FieldKind::zero_points);
-      row_sum_ =
-          negated_row(t, of_row(FieldKind::sums), of_row(FieldKind::zero_points), minus_k(t));
+      const Value negated_k = minus_k(t);
+      const Place zero = of_row(FieldKind::zero_points);
+      row_sum_ = negated_row(t, of_row(FieldKind::sums), zero, negated_k);
     }
     for (int64_t i = 0; i < group_vectors; ++i) rows_.push_back(row_of(i));
   }

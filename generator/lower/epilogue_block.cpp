@@ -81,9 +81,12 @@ static std::vector<Value> number_places(const Tile1& t) {
   };
   std::vector<Value> places;
   for (int64_t v = 0; v < std::min<int64_t>(segment_lanes, t.rhs.rows); ++v) {
-    const int64_t first = v * segment_lanes;
-    places.push_back(join(join(all_lanes(first), all_lanes(first + 2)),
-                          join(all_lanes(first + 1), all_lanes(first + 3))));
+    const auto pair = [&](int64_t first) {
+      const Value second = all_lanes(first + 2);
+      return join(all_lanes(first), second);
+    };
+    const Value odd = pair(v * segment_lanes + 1);
+    places.push_back(join(pair(v * segment_lanes), odd));
   }
   return places;
 }
@@ -260,7 +263,8 @@ std::vector<Value> add_block_and_offsets(const Tile1& t, Multiplier& multiplier,
   const auto add = [&](const std::vector<Value>& a, const std::vector<Value>& b) {
     for (size_t i = 0; i < totals.count(); ++i) totals.add(i, a[i], b[i]);
   };
-  add(columns(FieldKind::offsets), rows(sums, FieldKind::sums));
+  const std::vector<Value> of_sums = rows(sums, FieldKind::sums);
+  add(columns(FieldKind::offsets), of_sums);
   std::vector<Value> scales = columns(FieldKind::scales);
   const std::vector<Value> of_rows = rows(at.lhs, FieldKind::scales);
   for (size_t i = 0; i < scales.size(); ++i) {
