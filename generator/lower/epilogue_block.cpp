@@ -81,12 +81,13 @@ static std::vector<Value> number_places(const Tile1& t) {
   };
   std::vector<Value> places;
   for (int64_t v = 0; v < std::min<int64_t>(segment_lanes, t.rhs.rows); ++v) {
-    const auto pair = [&](int64_t first) {
-      const Value second = all_lanes(first + 2);
-      return join(all_lanes(first), second);
+    const auto pair = [&](int64_t place) {
+      const Value second = all_lanes(place + 2);
+      return join(all_lanes(place), second);
     };
-    const Value odd = pair(v * segment_lanes + 1);
-    places.push_back(join(pair(v * segment_lanes), odd));
+    const int64_t first = v * segment_lanes;
+    const Value odd = pair(first + 1);
+    places.push_back(join(pair(first), odd));
   }
   return places;
 }
