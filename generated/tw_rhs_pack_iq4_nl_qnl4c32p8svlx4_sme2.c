@@ -73,10 +73,10 @@ void tw_rhs_pack_iq4_nl_qnl4c32p8svlx4_sme2(const tw_pack_args* args) {
     for (size_t i_block = 0; i_block < blocks; ++i_block) {
       size_t length_3 = (args->vector_bytes >> 4) * 128;
       uint8_t* packed_2 = packed_at + length_3;
-      const size_t s_2 = length * 2;
-      const size_t s_3 = 1 * s_2;
+      length_3 = (args->vector_bytes >> 4) * 16;
+      const size_t s_2 = 1 * length_3;
       if (rows < length) {
-        memset(packed_2, 0, s_3);
+        memset(packed_2, 0, s_2);
       }
       const uint8_t* scales_from_at = scales_from;
       // scales loop
@@ -87,8 +87,9 @@ void tw_rhs_pack_iq4_nl_qnl4c32p8svlx4_sme2(const tw_pack_args* args) {
         for (size_t i_scale = 0; i_scale < 1; ++i_scale) {
           const size_t scale = tw_load_u16(scales_from_2);
           tw_store_u16(packed_at_2, (uint16_t)scale);
+          const size_t length_4 = (args->vector_bytes >> 4) * 16;
           scales_from_2 += 18;
-          packed_at_2 += s_2;
+          packed_at_2 += length_4;
         }
         scales_from_at += source_stride;
         packed_2 += 2;
@@ -120,11 +121,11 @@ void tw_rhs_pack_iq4_nl_qnl4c32p8svlx4_sme2(const tw_pack_args* args) {
         const uint8_t* ahead = from + distance;
         // piece loop
         for (size_t i_piece = 0; i_piece < count; ++i_piece) {
-          const size_t s_4 = args->vector_bytes >> 4;
+          const size_t s_3 = args->vector_bytes >> 4;
           const uint8_t* from_at = from;
           uint8_t* codes = packed_at_2 + 0;
           // strip loop
-          for (size_t i_strip = 0; i_strip < s_4; ++i_strip) {
+          for (size_t i_strip = 0; i_strip < s_3; ++i_strip) {
             __builtin_prefetch((const void *)ahead, 0, 3);
             __builtin_prefetch((const void *)(ahead + 64), 0, 3);
             __builtin_prefetch((const void *)(ahead + 128), 0, 3);

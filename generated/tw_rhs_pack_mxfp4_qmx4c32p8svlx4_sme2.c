@@ -73,7 +73,8 @@ void tw_rhs_pack_mxfp4_qmx4c32p8svlx4_sme2(const tw_pack_args* args) {
     for (size_t i_block = 0; i_block < blocks; ++i_block) {
       size_t length_3 = (args->vector_bytes >> 4) * 128;
       uint8_t* packed_2 = packed_at + length_3;
-      const size_t s_2 = 1 * length;
+      length_3 = (args->vector_bytes >> 4) * 8;
+      const size_t s_2 = 1 * length_3;
       if (rows < length) {
         memset(packed_2, 0, s_2);
       }
@@ -86,8 +87,9 @@ void tw_rhs_pack_mxfp4_qmx4c32p8svlx4_sme2(const tw_pack_args* args) {
         for (size_t i_scale = 0; i_scale < 1; ++i_scale) {
           const size_t scale = *scales_from_2;
           *packed_at_2 = (uint8_t)scale;
+          const size_t length_4 = (args->vector_bytes >> 4) * 8;
           scales_from_2 += 17;
-          packed_at_2 += length;
+          packed_at_2 += length_4;
         }
         scales_from_at += source_stride;
         packed_2 += 1;

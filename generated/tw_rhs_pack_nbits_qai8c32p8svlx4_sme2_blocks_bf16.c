@@ -93,10 +93,10 @@ void tw_rhs_pack_nbits_qai8c32p8svlx4_sme2_blocks_bf16(const tw_pack_args* args)
     // block loop
     for (size_t i_block = 0; i_block < blocks; ++i_block) {
       uint8_t* const to_scales = packed_at + s_2;
-      const size_t s_3 = length * 2;
-      const size_t s_4 = 1 * s_3;
+      size_t length_4 = (args->vector_bytes >> 4) * 16;
+      const size_t s_3 = 1 * length_4;
       if (rows < length) {
-        memset(to_scales, 0, s_4);
+        memset(to_scales, 0, s_3);
       }
       const uint8_t* scales_from_at = scales_from;
       uint8_t* to_scales_at = to_scales;
@@ -108,15 +108,18 @@ void tw_rhs_pack_nbits_qai8c32p8svlx4_sme2_blocks_bf16(const tw_pack_args* args)
         for (size_t i_scale = 0; i_scale < 1; ++i_scale) {
           const size_t scale = tw_load_u16(scales_from_2);
           tw_store_u16(to_scales_2, (uint16_t)scale);
+          const size_t length_5 = (args->vector_bytes >> 4) * 16;
           scales_from_2 += 2;
-          to_scales_2 += s_3;
+          to_scales_2 += length_5;
         }
         scales_from_at += scale_stride;
         to_scales_at += 2;
       }
-      uint8_t* fields = to_scales + length * 2;
+      length_4 = (args->vector_bytes >> 4) * 16;
+      uint8_t* fields = to_scales + length_4;
       if ((const uint8_t*)args->zero_points != 0) {
-        memset(block_sums, 0, length * 4);
+        const size_t length_5 = (args->vector_bytes >> 4) * 32;
+        memset(block_sums, 0, length_5);
         size_t row_2 = 0;
         uint8_t* block_sums_at = block_sums;
         // zeros loop
@@ -154,9 +157,11 @@ void tw_rhs_pack_nbits_qai8c32p8svlx4_sme2_blocks_bf16(const tw_pack_args* args)
           fields += 8;
         }
       } else {
-        memset(fields, 0, length * 2);
+        const size_t length_5 = (args->vector_bytes >> 4) * 16;
+        memset(fields, 0, length_5);
       }
-      memset(block_sums, 0, length * 4);
+      length_4 = (args->vector_bytes >> 4) * 32;
+      memset(block_sums, 0, length_4);
       size_t first = 0;
       const uint8_t* source_at = source;
       size_t next_2 = next_at;
@@ -183,12 +188,12 @@ void tw_rhs_pack_nbits_qai8c32p8svlx4_sme2_blocks_bf16(const tw_pack_args* args)
         const uint8_t* ahead = from + distance;
         // piece loop
         for (size_t i_piece = 0; i_piece < count; ++i_piece) {
-          const size_t s_5 = args->vector_bytes >> 4;
+          const size_t s_4 = args->vector_bytes >> 4;
           const uint8_t* from_at = from;
           uint8_t* codes = packed_2 + 0;
           uint8_t* block_sums_at = block_sums;
           // strip loop
-          for (size_t i_strip = 0; i_strip < s_5; ++i_strip) {
+          for (size_t i_strip = 0; i_strip < s_4; ++i_strip) {
             __builtin_prefetch((const void *)ahead, 0, 3);
             __builtin_prefetch((const void *)(ahead + 64), 0, 3);
             __builtin_prefetch((const void *)(ahead + 128), 0, 3);
@@ -348,11 +353,11 @@ void tw_rhs_pack_nbits_qai8c32p8svlx4_sme2_blocks_bf16(const tw_pack_args* args)
           from += 64;
           packed_2 += piece_bytes;
         }
-        const size_t length_4 = (args->vector_bytes >> 4) * 2048;
+        const size_t length_5 = (args->vector_bytes >> 4) * 2048;
         first += 4;
         source_at += 256;
         next_2 += 256 * (length - 1);
-        packed_at += length_4;
+        packed_at += length_5;
       }
       const size_t vectors = length / 4;
       uint8_t* block_sums_at = block_sums;
@@ -372,7 +377,7 @@ void tw_rhs_pack_nbits_qai8c32p8svlx4_sme2_blocks_bf16(const tw_pack_args* args)
         sums_at += 16;
         to_scales_at_2 += 8;
       }
-      const size_t length_4 = (args->vector_bytes >> 4) * 32;
+      length_4 = (args->vector_bytes >> 4) * 32;
       source += row_bytes;
       scales_from += 2;
       next_at += row_bytes * (length - 1);

@@ -84,10 +84,10 @@ void tw_rhs_pack_nbits_qai8c32p8svlx4_sme2_f32(const tw_pack_args* args) {
     for (size_t i_block = 0; i_block < blocks; ++i_block) {
       size_t length_3 = (args->vector_bytes >> 4) * 256;
       uint8_t* packed_2 = packed_at + length_3;
-      const size_t s_2 = length * 4;
-      const size_t s_3 = 1 * s_2;
+      length_3 = (args->vector_bytes >> 4) * 32;
+      const size_t s_2 = 1 * length_3;
       if (rows < length) {
-        memset(packed_2, 0, s_3);
+        memset(packed_2, 0, s_2);
       }
       const uint8_t* scales_from_at = scales_from;
       uint8_t* packed_at_2 = packed_2;
@@ -99,15 +99,18 @@ void tw_rhs_pack_nbits_qai8c32p8svlx4_sme2_f32(const tw_pack_args* args) {
         for (size_t i_scale = 0; i_scale < 1; ++i_scale) {
           const size_t scale = (uint32_t)tw_load_i32(scales_from_2);
           tw_store_i32(packed_3, (int32_t)scale);
+          const size_t length_4 = (args->vector_bytes >> 4) * 32;
           scales_from_2 += 4;
-          packed_3 += s_2;
+          packed_3 += length_4;
         }
         scales_from_at += scale_stride;
         packed_at_2 += 4;
       }
-      uint8_t* fields = packed_2 + length * 4;
+      length_3 = (args->vector_bytes >> 4) * 32;
+      uint8_t* fields = packed_2 + length_3;
       if ((const uint8_t*)args->zero_points != 0) {
-        memset(block_sums, 0, length * 4);
+        const size_t length_4 = (args->vector_bytes >> 4) * 32;
+        memset(block_sums, 0, length_4);
         size_t row_2 = 0;
         uint8_t* block_sums_at = block_sums;
         // zeros loop
@@ -134,9 +137,11 @@ void tw_rhs_pack_nbits_qai8c32p8svlx4_sme2_f32(const tw_pack_args* args) {
           fields += 16;
         }
       } else {
-        memset(fields, 0, length * 4);
+        const size_t length_4 = (args->vector_bytes >> 4) * 32;
+        memset(fields, 0, length_4);
       }
-      memset(block_sums, 0, length * 4);
+      length_3 = (args->vector_bytes >> 4) * 32;
+      memset(block_sums, 0, length_3);
       size_t first = 0;
       const uint8_t* source_at = source;
       size_t next_2 = next_at;
@@ -164,12 +169,12 @@ void tw_rhs_pack_nbits_qai8c32p8svlx4_sme2_f32(const tw_pack_args* args) {
         const uint8_t* ahead = from + distance;
         // piece loop
         for (size_t i_piece = 0; i_piece < count; ++i_piece) {
-          const size_t s_4 = args->vector_bytes >> 4;
+          const size_t s_3 = args->vector_bytes >> 4;
           const uint8_t* from_at = from;
           uint8_t* codes = packed_at_3 + 0;
           uint8_t* block_sums_at = block_sums;
           // strip loop
-          for (size_t i_strip = 0; i_strip < s_4; ++i_strip) {
+          for (size_t i_strip = 0; i_strip < s_3; ++i_strip) {
             __builtin_prefetch((const void *)ahead, 0, 3);
             __builtin_prefetch((const void *)(ahead + 64), 0, 3);
             __builtin_prefetch((const void *)(ahead + 128), 0, 3);

@@ -83,10 +83,10 @@ void tw_rhs_pack_nxk_qai8c32p8vlx8_sve2(const tw_pack_args* args) {
     for (size_t i_block = 0; i_block < blocks; ++i_block) {
       size_t length_3 = (args->vector_bytes >> 4) * 256;
       uint8_t* packed_2 = packed_at + length_3;
-      const size_t s_2 = length * 2;
-      const size_t s_3 = 1 * s_2;
+      length_3 = (args->vector_bytes >> 4) * 16;
+      const size_t s_2 = 1 * length_3;
       if (rows < length) {
-        memset(packed_2, 0, s_3);
+        memset(packed_2, 0, s_2);
       }
       const uint8_t* scales_from_at = scales_from;
       uint8_t* packed_at_2 = packed_2;
@@ -98,18 +98,20 @@ void tw_rhs_pack_nxk_qai8c32p8vlx8_sve2(const tw_pack_args* args) {
         for (size_t i_scale = 0; i_scale < 1; ++i_scale) {
           const size_t scale = tw_load_u16(scales_from_2);
           tw_store_u16(packed_3, (uint16_t)scale);
+          const size_t length_4 = (args->vector_bytes >> 4) * 16;
           scales_from_2 += 2;
-          packed_3 += s_2;
+          packed_3 += length_4;
         }
         scales_from_at += scale_stride;
         packed_at_2 += 2;
       }
-      uint8_t* fields = packed_2 + length * 2;
+      length_3 = (args->vector_bytes >> 4) * 16;
+      uint8_t* fields = packed_2 + length_3;
       if ((const uint8_t*)args->zero_points != 0) {
-        const size_t s_4 = length * 2;
-        const size_t s_5 = 1 * s_4;
+        const size_t length_4 = (args->vector_bytes >> 4) * 16;
+        const size_t s_3 = 1 * length_4;
         if (rows < length) {
-          memset(fields, 0, s_5);
+          memset(fields, 0, s_3);
         }
         const uint8_t* zeros_from_2 = (const uint8_t*)args->zero_points + zeros_from;
         // scales loop
@@ -120,16 +122,19 @@ void tw_rhs_pack_nxk_qai8c32p8vlx8_sve2(const tw_pack_args* args) {
           for (size_t i_scale = 0; i_scale < 1; ++i_scale) {
             const size_t scale = tw_load_u16(zeros_from_at);
             tw_store_u16(fields_at, (uint16_t)scale);
+            const size_t length_5 = (args->vector_bytes >> 4) * 16;
             zeros_from_at += 2;
-            fields_at += s_4;
+            fields_at += length_5;
           }
           zeros_from_2 += scale_stride;
           fields += 2;
         }
       } else {
-        memset(fields, 0, length * 2);
+        const size_t length_4 = (args->vector_bytes >> 4) * 16;
+        memset(fields, 0, length_4);
       }
-      memset(block_sums, 0, length * 4);
+      length_3 = (args->vector_bytes >> 4) * 32;
+      memset(block_sums, 0, length_3);
       size_t first = 0;
       const uint8_t* source_at = source;
       size_t next_2 = next_at;
@@ -157,12 +162,12 @@ void tw_rhs_pack_nxk_qai8c32p8vlx8_sve2(const tw_pack_args* args) {
         const uint8_t* ahead = from + distance;
         // piece loop
         for (size_t i_piece = 0; i_piece < count; ++i_piece) {
-          const size_t s_4 = args->vector_bytes >> 4;
+          const size_t s_3 = args->vector_bytes >> 4;
           const uint8_t* from_at = from;
           uint8_t* codes = packed_at_3 + 0;
           uint8_t* block_sums_at = block_sums;
           // strip loop
-          for (size_t i_strip = 0; i_strip < s_4; ++i_strip) {
+          for (size_t i_strip = 0; i_strip < s_3; ++i_strip) {
             __builtin_prefetch((const void *)ahead, 0, 3);
             __builtin_prefetch((const void *)(ahead + 64), 0, 3);
             __builtin_prefetch((const void *)(ahead + 128), 0, 3);

@@ -89,10 +89,10 @@ void tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2(const tw_pack_args* args) {
     for (size_t i_block = 0; i_block < blocks; ++i_block) {
       size_t length_3 = (args->vector_bytes >> 4) * 128;
       uint8_t* packed_2 = packed_at + length_3;
-      const size_t s_2 = length * 2;
-      const size_t s_3 = 1 * s_2;
+      length_3 = (args->vector_bytes >> 4) * 16;
+      const size_t s_2 = 1 * length_3;
       if (rows < length) {
-        memset(packed_2, 0, s_3);
+        memset(packed_2, 0, s_2);
       }
       const uint8_t* scales_from_at = scales_from;
       uint8_t* packed_at_2 = packed_2;
@@ -104,13 +104,15 @@ void tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2(const tw_pack_args* args) {
         for (size_t i_scale = 0; i_scale < 1; ++i_scale) {
           const size_t scale = tw_load_u16(scales_from_2);
           tw_store_u16(packed_3, (uint16_t)scale);
+          const size_t length_4 = (args->vector_bytes >> 4) * 16;
           scales_from_2 += 2;
-          packed_3 += s_2;
+          packed_3 += length_4;
         }
         scales_from_at += scale_stride;
         packed_at_2 += 2;
       }
-      memset(block_sums, 0, length * 4);
+      length_3 = (args->vector_bytes >> 4) * 32;
+      memset(block_sums, 0, length_3);
       size_t first = 0;
       const uint8_t* source_at = source;
       size_t next_2 = next_at;
@@ -138,12 +140,12 @@ void tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2(const tw_pack_args* args) {
         const uint8_t* ahead = from + distance;
         // piece loop
         for (size_t i_piece = 0; i_piece < count; ++i_piece) {
-          const size_t s_4 = args->vector_bytes >> 4;
+          const size_t s_3 = args->vector_bytes >> 4;
           const uint8_t* from_at = from;
           uint8_t* codes = packed_at_3 + 0;
           uint8_t* block_sums_at = block_sums;
           // strip loop
-          for (size_t i_strip = 0; i_strip < s_4; ++i_strip) {
+          for (size_t i_strip = 0; i_strip < s_3; ++i_strip) {
             __builtin_prefetch((const void *)ahead, 0, 3);
             __builtin_prefetch((const void *)(ahead + 64), 0, 3);
             const uint8_t* const row_2 = from_at + stride;
@@ -265,10 +267,10 @@ void tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2(const tw_pack_args* args) {
             const int32x4_t v_93 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)block_sums_at));
             const int32x4_t v_94 = vaddq_s32(vreinterpretq_s32_u32(v_91), v_93);
             vst1q_s8((int8_t *)block_sums_at, vreinterpretq_s8_s32(v_94));
-            uint8_t* const s_5 = block_sums_at + 16;
-            const int32x4_t v_95 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)s_5));
+            uint8_t* const s_4 = block_sums_at + 16;
+            const int32x4_t v_95 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)s_4));
             const int32x4_t v_96 = vaddq_s32(vreinterpretq_s32_u32(v_92), v_95);
-            vst1q_s8((int8_t *)s_5, vreinterpretq_s8_s32(v_96));
+            vst1q_s8((int8_t *)s_4, vreinterpretq_s8_s32(v_96));
             from_at += strip;
             codes += 16;
             ahead += 128;

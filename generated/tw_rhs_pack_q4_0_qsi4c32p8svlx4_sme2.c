@@ -84,10 +84,10 @@ void tw_rhs_pack_q4_0_qsi4c32p8svlx4_sme2(const tw_pack_args* args) {
     for (size_t i_block = 0; i_block < blocks; ++i_block) {
       size_t length_3 = (args->vector_bytes >> 4) * 128;
       uint8_t* packed_2 = packed_at + length_3;
-      const size_t s_2 = length * 2;
-      const size_t s_3 = 1 * s_2;
+      length_3 = (args->vector_bytes >> 4) * 16;
+      const size_t s_2 = 1 * length_3;
       if (rows < length) {
-        memset(packed_2, 0, s_3);
+        memset(packed_2, 0, s_2);
       }
       const uint8_t* scales_from_at = scales_from;
       uint8_t* packed_at_2 = packed_2;
@@ -99,13 +99,15 @@ void tw_rhs_pack_q4_0_qsi4c32p8svlx4_sme2(const tw_pack_args* args) {
         for (size_t i_scale = 0; i_scale < 1; ++i_scale) {
           const size_t scale = tw_load_u16(scales_from_2);
           tw_store_u16(packed_3, (uint16_t)scale);
+          const size_t length_4 = (args->vector_bytes >> 4) * 16;
           scales_from_2 += 18;
-          packed_3 += s_2;
+          packed_3 += length_4;
         }
         scales_from_at += source_stride;
         packed_at_2 += 2;
       }
-      memset(block_sums, 0, length * 4);
+      length_3 = (args->vector_bytes >> 4) * 32;
+      memset(block_sums, 0, length_3);
       size_t first = 0;
       const uint8_t* source_at = source;
       size_t next_2 = next_at;
@@ -133,12 +135,12 @@ void tw_rhs_pack_q4_0_qsi4c32p8svlx4_sme2(const tw_pack_args* args) {
         const uint8_t* ahead = from + distance;
         // piece loop
         for (size_t i_piece = 0; i_piece < count; ++i_piece) {
-          const size_t s_4 = args->vector_bytes >> 4;
+          const size_t s_3 = args->vector_bytes >> 4;
           const uint8_t* from_at = from;
           uint8_t* codes = packed_at_3 + 0;
           uint8_t* block_sums_at = block_sums;
           // strip loop
-          for (size_t i_strip = 0; i_strip < s_4; ++i_strip) {
+          for (size_t i_strip = 0; i_strip < s_3; ++i_strip) {
             __builtin_prefetch((const void *)ahead, 0, 3);
             __builtin_prefetch((const void *)(ahead + 64), 0, 3);
             __builtin_prefetch((const void *)(ahead + 128), 0, 3);
@@ -269,10 +271,10 @@ void tw_rhs_pack_q4_0_qsi4c32p8svlx4_sme2(const tw_pack_args* args) {
             const int32x4_t v_101 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)block_sums_at));
             const int32x4_t v_102 = vaddq_s32(vreinterpretq_s32_u32(v_99), v_101);
             vst1q_s8((int8_t *)block_sums_at, vreinterpretq_s8_s32(v_102));
-            uint8_t* const s_5 = block_sums_at + 16;
-            const int32x4_t v_103 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)s_5));
+            uint8_t* const s_4 = block_sums_at + 16;
+            const int32x4_t v_103 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)s_4));
             const int32x4_t v_104 = vaddq_s32(vreinterpretq_s32_u32(v_100), v_103);
-            vst1q_s8((int8_t *)s_5, vreinterpretq_s8_s32(v_104));
+            vst1q_s8((int8_t *)s_4, vreinterpretq_s8_s32(v_104));
             from_at += strip;
             codes += 16;
             ahead += 144;

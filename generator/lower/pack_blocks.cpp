@@ -96,23 +96,25 @@ class BlockPanelPacker {
     std::vector<Value> inits = first;
     if (zeros_) inits.push_back(zeros_at(way));
     b_.loop("block", blocks, inits, [&](const std::vector<Value>& now) {
-      const Value to_scales = has_long_blocks(layout_) ? plus(b_, {now[3], codes}, "to_scales")
-                                                       : behind(now[3], scales_in_block());
+      const Value to_scales = has_long_blocks(layout_)
+                                  ? plus(b_, {now[3], codes}, "to_scales")
+                                  : behind(b_, now[3], scales_in_block(), "packed");
       gather(now[1], way, b_.constant(1), to_scales);
-      const Value behind_scales = plus(b_, {to_scales, of_columns(scale_bits_ / 8)}, "fields");
+      const Value behind_scales = behind(b_, to_scales, of_columns(scale_bits_ / 8), "fields");
       if (has_minimums_) {
         const Value minimums = b_.add(now[1], source_.minimums, "minimums");
         gather(minimums, way, b_.constant(1), behind_scales);
       }
       if (zeros_) put_zeros(way, now[4], behind_scales);
-      if (sums != no_value) b_.op(OpCode::fill_bytes, {sums_, b_.constant(0), of_columns(4)});
+      if (sums != no_value)
+        b_.op(OpCode::fill_bytes, {sums_, b_.constant(0), length(b_, of_columns(4))});
       pack_runs(way, pieces, now, sums_);
       if (sums != no_value) blocks_.scale_block(sums_, panel_, sums, to_scales);
       std::vector<Value> next = {
           plus(b_, {now[0], row}, "source"), b_.add(now[1], scale_bytes, "scales_from"),
           plus(b_, {now[2], next_rows(row)}, "next"),
-          has_long_blocks(layout_) ? behind(to_scales, block_field_bytes(layout_))
-                                   : behind(now[3], block_bytes(layout_))};
+          has_long_blocks(layout_) ? behind(b_, to_scales, block_field_bytes(layout_), "packed")
+                                   : behind(b_, now[3], block_bytes(layout_), "packed")};
       if (zeros_ && zeros_are_codes()) next.push_back(plus(b_, {now[4], block}, "first_k"));
       if (zeros_ && !zeros_are_codes()) next.push_back(b_.add(now[4], scale_bytes, "zeros_from"));
       return next;
@@ -128,7 +130,7 @@ class BlockPanelPacker {
       gather(from, way, b_.constant(1), to);
     };
     b_.branch(b_.arg(ArgField::pack_zero_points), Compare::not_equal, b_.constant(0), given, [&] {
-      b_.op(OpCode::fill_bytes, {to, b_.constant(0), of_columns(scale_bits_ / 8)});
+      b_.op(OpCode::fill_bytes, {to, b_.constant(0), length(b_, of_columns(scale_bits_ / 8))});
     });
   }
   [[nodiscard]] bool zeros_are_codes() const { return whole_source_.zero_codes; }
@@ -141,7 +143,7 @@ class BlockPanelPacker {
 
   /// Column by column to the sums' memory, from there by vectors.
   void put_zero_codes(const Way& way, Value first_k, Value to) const {
-    if (!repeats_) b_.op(OpCode::fill_bytes, {sums_, b_.constant(0), of_columns(4)});
+    if (!repeats_) b_.op(OpCode::fill_bytes, {sums_, b_.constant(0), length(b_, of_columns(4))});
     const Value rows = repeats_ ? panel_ : way.rows;
     b_.loop("zeros", rows, {number(b_, 0, "row"), sums_}, [&](const std::vector<Value>& at) {
       const Value row = repeats_ ? smaller(b_, {at[0], b_.add(way.rows, -1)}, "row") : at[0];
@@ -158,15 +160,7 @@ class BlockPanelPacker {
     return field_offset(layout_, static_cast<size_t>(index), 0);
   }
   /// So many bytes of each column.
-  [[nodiscard]] Value of_columns(int64_t bytes) const {
-    return layout_.panel.is_fixed() ? b_.constant(layout_.panel.fixed * bytes)
-                                    : times(b_, panel_, bytes);
-  }
-  /// `at`, so many bytes on.
-  [[nodiscard]] Value behind(Value at, Length bytes) const {
-    if (bytes.is_fixed()) return b_.add(at, bytes.fixed, "packed");
-    return plus(b_, {at, length(b_, bytes)}, "packed");
-  }
+  [[nodiscard]] Length of_columns(int64_t bytes) const { return layout_.panel * bytes; }
   /// How far what is fetched is ahead of a row's place, of which so many bytes are packed.
   [[nodiscard]] Value next_rows(Value bytes) const {
     if (layout_.panel.is_fixed()) return times(b_, bytes, layout_.panel.fixed - 1);
@@ -214,7 +208,7 @@ class BlockPanelPacker {
           b_.add(now[0], run_pieces(), "first"), b_.add(now[1], bytes, "source"),
           layout_.panel.is_fixed() ? b_.add(now[2], (layout_.panel.fixed - 1) * bytes, "next")
                                    : plus(b_, {now[2], next_rows(b_.constant(bytes))}, "next"),
-          behind(now[3], packed_piece_length(layout_) * run_pieces())};
+          behind(b_, now[3], packed_piece_length(layout_) * run_pieces(), "packed")};
       const int64_t scale_bytes = source_.has_scales ? bytes : run_pieces() * scale_bits_ / 8;
       if (gathers) next.push_back(b_.add(now[4], scale_bytes, "scales_from"));
       return next;
@@ -230,7 +224,7 @@ class BlockPanelPacker {
       one.packed = at[1];
       put_numbers(one, rows);
       return std::vector<Value>{b_.add(at[0], source_.bytes, "from"),
-                                behind(at[1], packed_piece_length(layout_))};
+                                behind(b_, at[1], packed_piece_length(layout_), "packed")};
     });
   }
 
@@ -238,7 +232,8 @@ class BlockPanelPacker {
   void put_numbers(const PackRun& run, Value rows) const {
     b_.branch(rows, Compare::below, panel_, [&] {
       const auto clear = [&](Length offset, Length bytes) {
-        b_.op(OpCode::fill_bytes, {behind(run.packed, offset), b_.constant(0), length(b_, bytes)});
+        b_.op(OpCode::fill_bytes,
+              {behind(b_, run.packed, offset, "packed"), b_.constant(0), length(b_, bytes)});
       };
       clear(0, steps_bytes(layout_));
       for (int64_t block = 1; block <= layout_.super_block / layout_.block; ++block) {
@@ -258,9 +253,7 @@ class BlockPanelPacker {
   void gather(Value from, const Way& way, Value count, Value to) const {
     const int64_t bytes = scale_bits_ / 8;
     const int64_t pitch = source_.has_scales ? source_.bytes : bytes;
-    const Value pitch_to = of_columns(bytes);
-    const Value all = layout_.panel.is_fixed() ? times(b_, count, layout_.panel.fixed * bytes)
-                                               : product(b_, {count, pitch_to});
+    const Value all = product(b_, {count, length(b_, of_columns(bytes))});
     if (!repeats_) {
       b_.branch(way.rows, Compare::below, panel_, [&] {
         b_.op(OpCode::fill_bytes, {to, b_.constant(0), all});
@@ -270,9 +263,7 @@ class BlockPanelPacker {
       b_.loop("scale", count, {row[0], row[1]}, [&](const std::vector<Value>& at) {
         const Value scale = b_.op(OpCode::load_scalar, {at[0]}, {.bits = scale_bits_}, "scale");
         b_.op(OpCode::store_scalar, {at[1], scale}, {.bits = scale_bits_});
-        const Value to = layout_.panel.is_fixed() ? b_.add(at[1], layout_.panel.fixed * bytes)
-                                                  : plus(b_, {at[1], pitch_to});
-        return std::vector<Value>{b_.add(at[0], pitch), to};
+        return std::vector<Value>{b_.add(at[0], pitch), behind(b_, at[1], of_columns(bytes))};
       });
       const Value next = b_.add(row[1], bytes);
       return std::vector<Value>{plus(b_, {row[0], way.scale_stride}), next};
@@ -282,9 +273,7 @@ class BlockPanelPacker {
   /// Blocks of the columns that exist, or their codes.
   void copy(Value source, Value rows, Value row_bytes) const {
     if (!repeats_) {
-      const Value all = layout_.panel.is_fixed() ? times(b_, row_bytes, layout_.panel.fixed)
-                                                 : product(b_, {row_bytes, panel_});
-      b_.op(OpCode::fill_bytes, {copy_, nothing_, all});
+      b_.op(OpCode::fill_bytes, {copy_, nothing_, product(b_, {row_bytes, panel_})});
     }
     for_rows(b_, layout_, "copy", rows, {source, copy_}, [&](const std::vector<Value>& at) {
       if (joins()) {

@@ -58,8 +58,7 @@ std::vector<Value> TopsPacker::blocks_at(Value first, int64_t k) const {
 void TopsPacker::pack(Value from, Value stride, Value to, int64_t k) const {
   const int64_t lanes = b_.isa().lanes32();
   const Length before = start(axes(panel_), FieldKind::tops, k).divided(8);
-  const Value first = before.is_fixed() ? b_.add(to, before.fixed, "tops")
-                                        : plus(b_, {to, length(b_, before)}, "tops");
+  const Value first = behind(b_, to, before, "tops");
   const Value count = panel_.panel.is_fixed() ? b_.constant(layout_.panel.fixed / lanes)
                                               : over(b_, length(b_, panel_.panel), lanes);
   b_.loop("tops", count, {from, first}, [&](const std::vector<Value>& at) {

@@ -36,6 +36,11 @@ Value length(Builder& b, Length length, const std::string& name) {
   return length.fixed == 0 ? scalable : b.add(scalable, length.fixed, name);
 }
 
+Value behind(Builder& b, Value at, Length bytes, const std::string& name) {
+  if (bytes.is_fixed()) return b.add(at, bytes.fixed, name);
+  return plus(b, {at, length(b, bytes)}, name);
+}
+
 int64_t most_rows(const Layout& layout) {
   constexpr int64_t most_segments = 16;  // no vector is longer than 256 bytes
   return layout.panel.fixed + (layout.panel.vl + layout.panel.svl) * most_segments;

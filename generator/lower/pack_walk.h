@@ -41,6 +41,9 @@ Value segments_of(Builder& b, const std::string& name = "");
 /// A length, in units of the vectors that the caller packs for.
 Value length(Builder& b, Length length, const std::string& name = "length");
 
+/// `at`, so many bytes on.
+Value behind(Builder& b, Value at, Length bytes, const std::string& name = "");
+
 /// A constant that has a name: a loop's first value.
 inline Value number(Builder& b, int64_t value, const std::string& name) {
   return b.op(OpCode::constant, {}, {.imm = value}, name);
