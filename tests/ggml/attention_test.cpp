@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "ggml/attention_op.h"
+#include "support/environment.h"
 
 namespace tw::ggml {
 namespace {
@@ -24,11 +25,16 @@ void expect_right(const AttentionShape& shape) {
 }
 
 // Positions of several blocks, which are divided among threads where there is one query.
+/// Any two of them meet; all three in long runs.
 TEST(Attend, QueriesPositionsAndHeads) {
   size_t number = 0;
   for (const size_t queries : {1, 2, 7, 40}) {
     for (const size_t positions : {1, 70, 600}) {
       for (const size_t group : {1, 2, 4}) {
+        if (!test::is_long() && (number / 9 + number / 3 + number) % 3 != 0) {
+          ++number;
+          continue;
+        }
         AttentionShape shape = {queries, positions};
         shape.kv_heads = 1 + number % 3;
         shape.heads = group * shape.kv_heads;

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "reference/half_sums_reference.h"
+
 #include <cmath>
 #include <string>
 #include <utility>
@@ -65,6 +67,55 @@ TEST(HalfReferences, PowersOfTwoAreNotAbove) {
     EXPECT_EQ(rounded_to("e8m0", power), power);
     EXPECT_EQ(rounded_to("e8m0", std::nextafter(power, INFINITY)), power);
     EXPECT_EQ(rounded_to("e8m0", -below), exponent == -126 ? power : power / 2) << exponent;
+  }
+}
+
+__extension__ using Wide = __int128;
+
+/// a * b + c of f16 in units of 2^-48, exact.
+Wide exact_units(float a, float b, float c) {
+  const auto units = [](float x) { return static_cast<Wide>(std::ldexp(double{x}, 24)); };
+  return units(a) * units(b) + units(c) * (Wide{1} << 24);
+}
+
+/// The f16 nearest to `units` times 2^-48, ties to even.
+float nearest_half(Wide units) {
+  const bool negative = units < 0;
+  const Wide size = negative ? -units : units;
+  int length = 0;
+  for (Wide rest = size; rest != 0; rest /= 2) ++length;
+  const int shift = length - 11 > 24 ? length - 11 : 24;  // nothing is finer than 2^-24
+  const Wide unit = Wide{1} << shift;
+  const Wide rest = size % unit;
+  Wide steps = size / unit;
+  if (2 * rest > unit || (2 * rest == unit && steps % 2 == 1)) ++steps;
+  const float value = std::ldexp(static_cast<float>(steps), shift - 48);
+  return std::copysign(value > 65504 ? INFINITY : value, negative ? -1.0F : 1.0F);
+}
+
+/// Sums near each f16, and near the middle to the next one: a product of few bits far below either.
+TEST(HalfReferences, SumsOfProductsAreRoundedOnce) {
+  uint32_t state = 1;
+  const auto any_half = [&state] {
+    state = state * 1664525 + 1013904223;
+    return half_value(static_cast<uint16_t>(state >> 16 & 0xfbff));  // finite
+  };
+  for (uint32_t bits = 0; bits < 0x7c00; ++bits) {
+    const float c = half_value(static_cast<uint16_t>(bits));
+    const float next = half_value(static_cast<uint16_t>(bits + 1 == 0x7c00 ? bits : bits + 1));
+    const float half_step = (next - c) / 2, tiny = 0x1p-24F;
+    for (const auto& [a, b] : std::vector<std::pair<float, float>>{{any_half(), any_half()},
+                                                                   {tiny, tiny},
+                                                                   {tiny, -tiny},
+                                                                   {half_step, 1},
+                                                                   {half_step, 1.0009765625F},
+                                                                   {half_step, 0.99951171875F}}) {
+      if (rounded_to("f16", a) != a) continue;  // half a step of what is no normal number
+      const float right = nearest_half(exact_units(a, b, c));
+      ASSERT_EQ(fused_half(a, b, c), right) << a << " * " << b << " + " << c;
+      ASSERT_EQ(fused_half(a, b, -c), nearest_half(exact_units(a, b, -c)))
+          << a << " * " << b << " - " << c;
+    }
   }
 }
 

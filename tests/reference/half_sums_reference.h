@@ -1,36 +1,28 @@
 // Sums of f16 in plain C++: every product is added with one rounding, in the order of k.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "reference/float_reference.h"
+#include "reference/half_reference.h"
 
 namespace tw::test {
 
-__extension__ using Wide = __int128;
-
-/// The f16 nearest to `units` times 2^-48, ties to even.
-inline float nearest_half(Wide units) {
-  const bool negative = units < 0;
-  Wide size = negative ? -units : units;
-  int length = 0;
-  for (Wide rest = size; rest != 0; rest /= 2) ++length;
-  const int shift = length - 11 > 24 ? length - 11 : 24;  // nothing is finer than 2^-24
-  const Wide unit = Wide{1} << shift;
-  const Wide rest = size % unit;
-  Wide steps = size / unit;
-  if (2 * rest > unit || (2 * rest == unit && steps % 2 == 1)) ++steps;
-  const float value = std::ldexp(static_cast<float>(steps), shift - 48);
-  return std::copysign(value > 65504 ? INFINITY : value, negative ? -1.0F : 1.0F);
-}
-
-/// a * b + c of f16.
+/// a * b + c of f16, rounded once: to 11 bits, none of them finer than 2^-24, ties to even. In f64
+/// the product is exact, and so is the sum, unless the product is too far below c to make of it a
+/// middle between two f16 or to take one from it.
 inline float fused_half(float a, float b, float c) {
   if (!std::isfinite(a) || !std::isfinite(b) || !std::isfinite(c)) return a * b + c;
-  const auto units = [](float x) { return static_cast<Wide>(std::ldexp(double{x}, 24)); };
-  return nearest_half(units(a) * units(b) + units(c) * (Wide{1} << 24));
+  const double sum = double{a} * double{b} + double{c};
+  const auto exponent = static_cast<int>(std::bit_cast<uint64_t>(sum) >> 52 & 0x7ff) - 1023;
+  const double shift = 1.5 * two_to(std::max(exponent - 10, -24) + 52);  // its last bit: a unit
+  const double rounded = std::fabs((sum + shift) - shift);
+  return static_cast<float>(std::copysign(rounded > 65504 ? INFINITY : rounded, sum));
 }
 
 /// How a kernel deals k out: whole iterations to sets in turn, what is left to the first one.

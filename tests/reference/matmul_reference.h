@@ -56,36 +56,40 @@ inline float clamp_output(float value, float lower, float upper) {
   return upper < raised ? upper : raised;
 }
 
-/// Sum of (lhs code - zero point) * (rhs code) over [begin, end) of k, exact.
-inline int32_t dot(const Codes& in, size_t row, size_t column, size_t begin, size_t end) {
-  const int8_t* a = in.lhs.data() + row * in.k;
-  const int8_t* b = in.rhs.data() + column * in.k;
+/// Sum of (lhs code) * (rhs code) over `count` values of k, exact.
+inline int32_t dot(const int8_t* a, const int8_t* b, size_t count) {
   int32_t products = 0;
-  int32_t codes = 0;
-  for (size_t i = begin; i < end; ++i) {
-    products += a[i] * b[i];
-    codes += b[i];
-  }
-  return products - in.zero_points[row] * codes;
+  for (size_t i = 0; i < count; ++i) products += a[i] * b[i];
+  return products;
 }
 
-/// Sum of a row's codes over a block.
-inline float sum_of_block(const Codes& in, size_t row, size_t block) {
-  int32_t sum = 0;
-  for (size_t i = block * in.block; i < (block + 1) * in.block; ++i) {
-    sum += in.lhs[row * in.k + i];
+/// `count` sums of codes, `length` values each.
+inline std::vector<int32_t> sums_of(const std::vector<int8_t>& codes, size_t count, size_t length) {
+  std::vector<int32_t> sums(count);
+  for (size_t i = 0; i < count; ++i) {
+    for (size_t j = 0; j < length; ++j) sums[i] += codes[i * length + j];
   }
-  return static_cast<float>(sum);
+  return sums;
 }
+
+/// Of codes, over blocks or, without those, over all of k. Taken once: every output needs them.
+struct Sums {
+  explicit Sums(const Codes& in)
+      : length(in.block == 0 ? in.k : in.block),
+        lhs(sums_of(in.lhs, in.m * in.blocks(), length)),
+        rhs(sums_of(in.rhs, in.n * in.blocks(), length)) {}
+  size_t length;
+  std::vector<int32_t> lhs;  ///< [m][blocks]
+  std::vector<int32_t> rhs;  ///< [n][blocks]
+};
 
 /// A block's sum of a column with minimums, added to a total: products of codes, and of what code
 /// 0 is worth, in units of the row's scale. Where scales are multiplied first one after the other.
 /// `times`: what is summed up is taken so often.
 inline float add_minimum(const Codes& in, size_t row, size_t column, size_t block, int32_t products,
-                         int times, float total) {
+                         float row_sum, int times, float total) {
   const size_t at = column * in.blocks() + block;
   const float row_scale = in.lhs_scales[row * in.blocks() + block];
-  const float row_sum = sum_of_block(in, row, block) * static_cast<float>(times);
   auto sum = static_cast<float>(times * products);
   float middle = in.rhs_scales[at] * static_cast<float>(-in.half) - in.rhs_minimums[at];
   if (in.from_lowest) {
@@ -102,37 +106,36 @@ inline float add_minimum(const Codes& in, size_t row, size_t column, size_t bloc
 
 /// Sums of the blocks' products, scaled one after the other. Zero points are left out, as if they
 /// were 0; what that adds up to is taken back at the end.
-inline float multiply_blocks(const Codes& in, size_t row, size_t column) {
-  const float* scales = in.rhs_scales.data() + column * in.blocks();
+inline float multiply_blocks(const Codes& in, const Sums& sums, size_t row, size_t column) {
+  const size_t row_blocks = row * in.blocks(), column_blocks = column * in.blocks();
+  const float* scales = in.rhs_scales.data() + column_blocks;
   const bool high = !in.sixteenfold.empty() && in.sixteenfold[column];
   float total = 0;
   float column_sum = 0;
   for (size_t b = 0; b < in.blocks(); ++b) {
-    int32_t codes = 0;
-    for (size_t i = b * in.block; i < (b + 1) * in.block; ++i) codes += in.rhs[column * in.k + i];
-    const int32_t products =
-        dot(in, row, column, b * in.block, (b + 1) * in.block) + in.zero_points[row] * codes;
+    const int32_t products = dot(in.lhs.data() + row * in.k + b * in.block,
+                                 in.rhs.data() + column * in.k + b * in.block, in.block);
+    const float taken = static_cast<float>(sums.lhs[row_blocks + b]) * (high ? 16 : 1);
     if (!in.rhs_minimums.empty()) {
-      total = add_minimum(in, row, column, b, products, high ? 16 : 1, total);
+      total = add_minimum(in, row, column, b, products, taken, high ? 16 : 1, total);
       continue;
     }
     auto sum = static_cast<float>(high ? 16 * products : products);
-    const float taken = sum_of_block(in, row, b) * (high ? 16 : 1);
     float scale = scales[b];
     if (in.offsets) {
       sum *= static_cast<float>(in.factor);
       scale /= static_cast<float>(in.factor);
-      const float offset = 0 - in.rhs_zeros[column * in.blocks() + b] * scales[b];
-      total = fused(taken * in.lhs_scales[row * in.blocks() + b], offset, total);
+      const float offset = 0 - in.rhs_zeros[column_blocks + b] * scales[b];
+      total = fused(taken * in.lhs_scales[row_blocks + b], offset, total);
     } else if (!in.rhs_zeros.empty() && in.scales_first) {
-      const float zero = in.rhs_zeros[column * in.blocks() + b] * scale;
-      total = fused(-taken * in.lhs_scales[row * in.blocks() + b], zero, total);
+      const float zero = in.rhs_zeros[column_blocks + b] * scale;
+      total = fused(-taken * in.lhs_scales[row_blocks + b], zero, total);
     } else if (!in.rhs_zeros.empty()) {
-      sum = fused(-in.rhs_zeros[column * in.blocks() + b], taken, sum);
+      sum = fused(-in.rhs_zeros[column_blocks + b], taken, sum);
     }
-    if (in.row_blocks) (in.scales_first ? scale : sum) *= in.lhs_scales[row * in.blocks() + b];
+    if (in.row_blocks) (in.scales_first ? scale : sum) *= in.lhs_scales[row_blocks + b];
     total = fused(sum, scale, total);
-    column_sum = fused(static_cast<float>(codes), scales[b], column_sum);
+    column_sum = fused(static_cast<float>(sums.rhs[column_blocks + b]), scales[b], column_sum);
   }
   if (high) total *= 0.0625F;
   if (in.row_blocks) return total + in.bias[column];
@@ -140,31 +143,32 @@ inline float multiply_blocks(const Codes& in, size_t row, size_t column) {
   return fused(total, in.lhs_scales[row], in.bias[column]);
 }
 
-/// A sum without blocks as f32: of a column with a zero point less that times the row's sum of
-/// (code
-/// - zero point).
-inline float real_sum(const Codes& in, size_t row, size_t column) {
-  const auto sum = static_cast<float>(in.factor * dot(in, row, column, 0, in.k));
+/// A sum without blocks as f32: of (code - zero point) * code, of a column with a zero point less
+/// that times the row's sum of (code - zero point).
+inline float real_sum(const Codes& in, const Sums& sums, size_t row, size_t column) {
+  const int32_t zero = in.zero_points[row];
+  const int32_t products = dot(in.lhs.data() + row * in.k, in.rhs.data() + column * in.k, in.k);
+  const auto sum = static_cast<float>(in.factor * (products - zero * sums.rhs[column]));
   if (in.rhs_zeros.empty()) return sum;
-  int32_t total = 0;
-  for (size_t i = 0; i < in.k; ++i) total += in.lhs[row * in.k + i] - in.zero_points[row];
+  const int32_t total = sums.lhs[row] - zero * static_cast<int32_t>(in.k);
   return fused(-in.rhs_zeros[column], static_cast<float>(total), sum);
 }
 
 /// [m][n]: fma(factor * sum, scale of the column / factor * scale of the row, bias), added to what
 /// was there, clamped; the factor is a power of two, so that it shows in denormal numbers only.
 inline std::vector<float> multiply(const Codes& in) {
+  const Sums sums(in);
   std::vector<float> out;
   out.reserve(in.m * in.n);
   for (size_t row = 0; row < in.m; ++row) {
     for (size_t column = 0; column < in.n; ++column) {
       float total = 0;
       if (in.block == 0) {
-        const float sum = real_sum(in, row, column);
+        const float sum = real_sum(in, sums, row, column);
         const float scale = in.rhs_scales[column] / static_cast<float>(in.factor);
         total = fused(sum, scale * in.lhs_scales[row], in.bias[column]);
       } else {
-        total = multiply_blocks(in, row, column);
+        total = multiply_blocks(in, sums, row, column);
       }
       if (!in.old.empty()) total += in.old[out.size()];
       out.push_back(clamp_output(total, in.min, in.max));
