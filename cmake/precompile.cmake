@@ -23,6 +23,14 @@ function(tw_precompile target)
   endif()
 endfunction()
 
+# tw_unite(TARGET [FILE...]): all of its files at a time, where TILEWRIGHT_UNITY says so: each of
+# them takes longer to read its headers than to be compiled. Not those that are named: they have
+# names of other files, or tests put something else in their place.
+function(tw_unite target)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${TILEWRIGHT_UNITY} UNITY_BUILD_BATCH_SIZE 0)
+endfunction()
+
 # tw_spare_optimizing(TARGET): options, records, reports. Compiling them takes longer than what they
 # do, so builds that save time do not optimize them, others a little.
 function(tw_spare_optimizing target)

@@ -103,10 +103,6 @@ void log_once(Plan& plan, const Tensor& op) {
 
 // ---- what is covered ----
 
-bool divides(int64_t part, int64_t whole) {
-  return part > 0 && whole % part == 0;
-}
-
 bool has_type(const Tensor& tensor, TensorType type, size_t bytes) {
   return tensor.type == type && tensor.nb[0] == bytes;
 }

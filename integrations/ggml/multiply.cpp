@@ -8,6 +8,7 @@
 
 #include "integrations/common/message.h"
 #include "integrations/ggml/buffer.h"
+#include "integrations/ggml/rows.h"
 #include "integrations/ggml/team.h"
 #include "integrations/ggml/work.h"
 #include "tilewright/tilewright.hpp"
@@ -161,10 +162,6 @@ void work_with_team(Job& job, int threads) {
 bool is_precise_enough(const WeightType& type, const Tensor& output) {
   const int32_t asked = output.op_params[kInputPrecision];
   return type.block == 0 || asked == precision_any || asked >= precision_q8;
-}
-
-bool divides(int64_t part, int64_t whole) {
-  return part > 0 && whole % part == 0;
 }
 
 }  // namespace

@@ -28,6 +28,11 @@ inline size_t extent(const Tensor& tensor, int i) {
   return static_cast<size_t>(tensor.ne[i]);
 }
 
+/// Whether `whole` is `part` some times.
+inline bool divides(int64_t part, int64_t whole) {
+  return part > 0 && whole % part == 0;
+}
+
 inline size_t rows_in(const Tensor& tensor) {
   return extent(tensor, 1) * extent(tensor, 2) * extent(tensor, 3);
 }

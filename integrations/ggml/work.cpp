@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "integrations/ggml/buffer.h"
+#include "integrations/ggml/rows.h"
 
 namespace tw::ggml {
 
@@ -28,10 +29,6 @@ struct Planner {
   Work work;
   std::vector<Routing> routings;
 };
-
-size_t extent(const Tensor& tensor, int i) {
-  return static_cast<size_t>(tensor.ne[i]);
-}
 
 Place reserve(Work& work, size_t bytes) {
   const Place place = {nullptr, work.scratch_bytes};
