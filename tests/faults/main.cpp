@@ -5,8 +5,7 @@
 //
 // --passed: all tests of both builds have just passed, so without faults only those run that name a
 // CPU of their own.
-// --first-of-each-kind: of the faults in one folder (of the run-time library: in one file) that one
-// program is to notice, the first one.
+// --first-of-each-kind: of the faults in one folder that one program is to notice, the first one.
 //
 // Exit status: 0 every fault was caught; 1 one was not, or does not apply any more; 2 wrong usage.
 #include <fmt/format.h>
@@ -39,13 +38,12 @@ void for_each_in_parallel(size_t count, const Work& work) {
   for (std::thread& thread : threads) thread.join();
 }
 
-/// The folder of a fault (in the run-time library, whose files compile at once, its file) and how
-/// it is read; the program that must notice it, on the CPU that it names.
+/// The folder of a fault and how it is read; the program that must notice it, on the CPU that it
+/// names.
 auto kind_of(const Fault& fault) {
   const fs::path file = fault.file;
   const CatchingTest& test = fault.tests.front();
-  const fs::path place = fault.file.starts_with("runtime/") ? file : file.parent_path();
-  return std::tuple(place, file.extension(), fault.makes.empty(), test.build,
+  return std::tuple(file.parent_path(), file.extension(), fault.makes.empty(), test.build,
                     test.cpu.substr(0, test.cpu.find(',')), test.program);
 }
 
