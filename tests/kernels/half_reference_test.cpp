@@ -4,12 +4,12 @@
 
 #include <gtest/gtest.h>
 
-#include "reference/half_sums_reference.h"
-
 #include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "reference/half_sums_reference.h"
 
 namespace tw::test {
 namespace {
