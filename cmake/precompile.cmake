@@ -28,7 +28,8 @@ endfunction()
 # names of other files, or tests put something else in their place.
 function(tw_unite target)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${TILEWRIGHT_UNITY} UNITY_BUILD_BATCH_SIZE 0)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${TILEWRIGHT_UNITY}
+                                             UNITY_BUILD_BATCH_SIZE 0)
 endfunction()
 
 # tw_spare_optimizing(TARGET): options, records, reports. Compiling them takes longer than what they
