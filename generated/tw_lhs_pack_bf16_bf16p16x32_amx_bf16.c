@@ -29,7 +29,7 @@ void tw_lhs_pack_bf16_bf16p16x32_amx_bf16(const tw_pack_args* args);
 
 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,gfni,bmi2")))
 void tw_lhs_pack_bf16_bf16p16x32_amx_bf16(const tw_pack_args* args) {
-  uint8_t scratch_memory[8192];
+  TW_ALIGNAS(64) uint8_t scratch_memory[8192];
   const size_t source_stride = args->source_stride;
   const size_t k = args->k;
   const size_t multiples = (args->k + 31) / 32;

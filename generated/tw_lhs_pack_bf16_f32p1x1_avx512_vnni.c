@@ -31,7 +31,7 @@ void tw_lhs_pack_bf16_f32p1x1_avx512_vnni(const tw_pack_args* args);
 
 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,bmi2")))
 void tw_lhs_pack_bf16_f32p1x1_avx512_vnni(const tw_pack_args* args) {
-  uint8_t scratch_memory[512];
+  TW_ALIGNAS(64) uint8_t scratch_memory[512];
   const size_t bytes = args->k * 4;
   const size_t padding = args->k * 4 - bytes;
   const size_t source_stride = args->source_stride;

@@ -35,7 +35,7 @@ void tw_lhs_pack_bf16_qai8dxp1x4_avx512_vnni(const tw_pack_args* args);
 
 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,bmi2")))
 void tw_lhs_pack_bf16_qai8dxp1x4_avx512_vnni(const tw_pack_args* args) {
-  uint8_t scratch_memory[832];
+  TW_ALIGNAS(64) uint8_t scratch_memory[832];
   uint8_t* const scratch = tw_hidden(scratch_memory);
   uint8_t* const tail = scratch + 64;
   uint8_t* const how = scratch + 320;

@@ -29,7 +29,7 @@ void tw_lhs_pack_bf16_qai8dxp2x4_avx_vnni_blocks(const tw_pack_args* args);
 
 __attribute__((target("avx2,fma,f16c,bmi2,avxvnni")))
 void tw_lhs_pack_bf16_qai8dxp2x4_avx_vnni_blocks(const tw_pack_args* args) {
-  uint8_t scratch_memory[1280];
+  TW_ALIGNAS(64) uint8_t scratch_memory[1280];
   uint8_t* const scratch = tw_hidden(scratch_memory);
   const size_t unusual_copies = args->sum_copies - 1 == 0 ? args->scale_copies - 1 : 1;
   const size_t unusual = args->block - 32 == 0 ? unusual_copies : 1;

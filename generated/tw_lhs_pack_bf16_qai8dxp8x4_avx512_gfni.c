@@ -32,7 +32,7 @@ void tw_lhs_pack_bf16_qai8dxp8x4_avx512_gfni(const tw_pack_args* args);
 
 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,gfni,bmi2")))
 void tw_lhs_pack_bf16_qai8dxp8x4_avx512_gfni(const tw_pack_args* args) {
-  uint8_t scratch_memory[1216];
+  TW_ALIGNAS(64) uint8_t scratch_memory[1216];
   uint8_t* const scratch = tw_hidden(scratch_memory);
   uint8_t* const tail = scratch + 320;
   uint8_t* const how = scratch + 576;

@@ -34,7 +34,7 @@ void tw_lhs_pack_f16_f32p1x1_avx2(const tw_pack_args* args);
 
 __attribute__((target("avx2,fma,f16c,bmi2")))
 void tw_lhs_pack_f16_f32p1x1_avx2(const tw_pack_args* args) {
-  uint8_t scratch_memory[256];
+  TW_ALIGNAS(64) uint8_t scratch_memory[256];
   const size_t bytes = args->k * 4;
   const size_t padding = args->k * 4 - bytes;
   const size_t source_stride = args->source_stride;

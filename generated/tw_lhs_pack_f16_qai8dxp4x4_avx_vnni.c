@@ -35,7 +35,7 @@ void tw_lhs_pack_f16_qai8dxp4x4_avx_vnni(const tw_pack_args* args);
 
 __attribute__((target("avx2,fma,f16c,bmi2,avxvnni")))
 void tw_lhs_pack_f16_qai8dxp4x4_avx_vnni(const tw_pack_args* args) {
-  uint8_t scratch_memory[768];
+  TW_ALIGNAS(64) uint8_t scratch_memory[768];
   uint8_t* const scratch = tw_hidden(scratch_memory);
   uint8_t* const tail = scratch + 320;
   uint8_t* const how = scratch + 448;

@@ -62,7 +62,7 @@ void tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni(const tw_pack_args* args);
 
 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,bmi2")))
 void tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni(const tw_pack_args* args) {
-  uint8_t scratch_memory[1536];
+  TW_ALIGNAS(64) uint8_t scratch_memory[1536];
   uint8_t* const scratch = tw_hidden(scratch_memory);
   const size_t unusual_copies = args->sum_copies - 1 == 0 ? args->scale_copies - 1 : 1;
   const size_t unusual = args->block - 32 == 0 ? unusual_copies : 1;

@@ -29,7 +29,7 @@ void tw_lhs_pack_f32_bf16p1x2_avx512_bf16(const tw_pack_args* args);
 
 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,avx512bf16,bmi2")))
 void tw_lhs_pack_f32_bf16p1x2_avx512_bf16(const tw_pack_args* args) {
-  uint8_t scratch_memory[384];
+  TW_ALIGNAS(64) uint8_t scratch_memory[384];
   const size_t bytes = args->k * 2;
   const size_t multiples = (args->k + 7) / 8;
   const size_t padded = multiples * 8;

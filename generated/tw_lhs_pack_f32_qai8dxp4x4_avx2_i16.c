@@ -29,7 +29,7 @@ void tw_lhs_pack_f32_qai8dxp4x4_avx2_i16(const tw_pack_args* args);
 
 __attribute__((target("avx2,fma,f16c,bmi2")))
 void tw_lhs_pack_f32_qai8dxp4x4_avx2_i16(const tw_pack_args* args) {
-  uint8_t scratch_memory[1024];
+  TW_ALIGNAS(64) uint8_t scratch_memory[1024];
   uint8_t* const scratch = tw_hidden(scratch_memory);
   uint8_t* const tail = scratch + 576;
   uint8_t* const how = scratch + 704;

@@ -30,7 +30,7 @@ void tw_lhs_pack_s8_qai8dxp16x64_amx_int8(const tw_pack_args* args);
 
 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,gfni,bmi2")))
 void tw_lhs_pack_s8_qai8dxp16x64_amx_int8(const tw_pack_args* args) {
-  uint8_t scratch_memory[1344];
+  TW_ALIGNAS(64) uint8_t scratch_memory[1344];
   uint8_t* const scratch = tw_hidden(scratch_memory);
   uint8_t* const tail = scratch + 320;
   uint8_t* const sums = scratch + 1216;

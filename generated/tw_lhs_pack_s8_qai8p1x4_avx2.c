@@ -32,7 +32,7 @@ void tw_lhs_pack_s8_qai8p1x4_avx2(const tw_pack_args* args);
 
 __attribute__((target("avx2,fma,f16c,bmi2")))
 void tw_lhs_pack_s8_qai8p1x4_avx2(const tw_pack_args* args) {
-  uint8_t scratch_memory[448];
+  TW_ALIGNAS(64) uint8_t scratch_memory[448];
   uint8_t* const scratch = tw_hidden(scratch_memory);
   uint8_t* const tail = scratch + 64;
   uint8_t* const sums = scratch + 384;

@@ -12,8 +12,8 @@
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax n_left  rcx m_left  rdx k  rsi ahead_step  rdi lhs_5  r8 ahead  r9 m_left  r10 lhs_1
-//  r11 lhs_2  rbx lhs_3  rbp lhs_4  r12 k_left  r13 lhs_panel  r14 rhs_panel  ymm0 acc_0_0 ...
+//  rax n_left  rcx m_left  rdx dst_tile  rsi ahead_step  rdi lhs_5  r8 lhs_3  r9 lhs_4  r10 k
+//  r11 k_left  rbx lhs_panel  rbp rhs_panel  r12 ahead  r13 lhs_1  r14 lhs_2  ymm0 acc_0_0 ...
 //  ymm1 acc_0_1 ...  ymm2 acc_1_0 ...  ymm3 acc_1_1 ...  ymm4 acc_2_0 ...  ymm5 acc_2_1 ...
 //  ymm6 acc_3_0 ...  ymm7 acc_3_1 ...  ymm8 acc_4_0 ...  ymm9 acc_4_1 ...  ymm10 acc_5_0 ...
 //  ymm11 acc_5_1 ...  ymm12 w_0  ymm13 w_1  ymm14 a_0 ...
@@ -46,68 +46,68 @@ tw_matmul_acc_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   endbr64
-  sub rsp, 104
-  .cfi_def_cfa_offset 112
-  mov qword ptr [rsp + 56], rbx
-  .cfi_offset rbx, -56
-  mov qword ptr [rsp + 64], rbp
-  .cfi_offset rbp, -48
-  mov qword ptr [rsp + 72], r12
-  .cfi_offset r12, -40
-  mov qword ptr [rsp + 80], r13
-  .cfi_offset r13, -32
-  mov qword ptr [rsp + 88], r14
-  .cfi_offset r14, -24
-  mov qword ptr [rsp + 96], r15
-  .cfi_offset r15, -16
+  sub rsp, 136
+  .cfi_def_cfa_offset 144
+  mov qword ptr [rsp + 80], rbx
+  .cfi_offset rbx, -64
+  mov qword ptr [rsp + 88], rbp
+  .cfi_offset rbp, -56
+  mov qword ptr [rsp + 96], r12
+  .cfi_offset r12, -48
+  mov qword ptr [rsp + 104], r13
+  .cfi_offset r13, -40
+  mov qword ptr [rsp + 112], r14
+  .cfi_offset r14, -32
+  mov qword ptr [rsp + 120], r15
+  .cfi_offset r15, -24
 #elif defined(_WIN32)
   .seh_proc tw_matmul_acc_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far_asm
-  sub rsp, 296
-  .seh_stackalloc 296
-  mov qword ptr [rsp + 56], rsi
-  .seh_savereg rsi, 56
-  mov qword ptr [rsp + 64], rdi
-  .seh_savereg rdi, 64
-  mov qword ptr [rsp + 72], rbx
-  .seh_savereg rbx, 72
-  mov qword ptr [rsp + 80], rbp
-  .seh_savereg rbp, 80
-  mov qword ptr [rsp + 88], r12
-  .seh_savereg r12, 88
-  mov qword ptr [rsp + 96], r13
-  .seh_savereg r13, 96
-  mov qword ptr [rsp + 104], r14
-  .seh_savereg r14, 104
-  mov qword ptr [rsp + 112], r15
-  .seh_savereg r15, 112
-  vmovaps xmmword ptr [rsp + 128], xmm6
-  .seh_savexmm xmm6, 128
-  vmovaps xmmword ptr [rsp + 144], xmm7
-  .seh_savexmm xmm7, 144
-  vmovaps xmmword ptr [rsp + 160], xmm8
-  .seh_savexmm xmm8, 160
-  vmovaps xmmword ptr [rsp + 176], xmm9
-  .seh_savexmm xmm9, 176
-  vmovaps xmmword ptr [rsp + 192], xmm10
-  .seh_savexmm xmm10, 192
-  vmovaps xmmword ptr [rsp + 208], xmm11
-  .seh_savexmm xmm11, 208
-  vmovaps xmmword ptr [rsp + 224], xmm12
-  .seh_savexmm xmm12, 224
-  vmovaps xmmword ptr [rsp + 240], xmm13
-  .seh_savexmm xmm13, 240
-  vmovaps xmmword ptr [rsp + 256], xmm14
-  .seh_savexmm xmm14, 256
-  vmovaps xmmword ptr [rsp + 272], xmm15
-  .seh_savexmm xmm15, 272
+  sub rsp, 312
+  .seh_stackalloc 312
+  mov qword ptr [rsp + 80], rsi
+  .seh_savereg rsi, 80
+  mov qword ptr [rsp + 88], rdi
+  .seh_savereg rdi, 88
+  mov qword ptr [rsp + 96], rbx
+  .seh_savereg rbx, 96
+  mov qword ptr [rsp + 104], rbp
+  .seh_savereg rbp, 104
+  mov qword ptr [rsp + 112], r12
+  .seh_savereg r12, 112
+  mov qword ptr [rsp + 120], r13
+  .seh_savereg r13, 120
+  mov qword ptr [rsp + 128], r14
+  .seh_savereg r14, 128
+  mov qword ptr [rsp + 136], r15
+  .seh_savereg r15, 136
+  vmovaps xmmword ptr [rsp + 144], xmm6
+  .seh_savexmm xmm6, 144
+  vmovaps xmmword ptr [rsp + 160], xmm7
+  .seh_savexmm xmm7, 160
+  vmovaps xmmword ptr [rsp + 176], xmm8
+  .seh_savexmm xmm8, 176
+  vmovaps xmmword ptr [rsp + 192], xmm9
+  .seh_savexmm xmm9, 192
+  vmovaps xmmword ptr [rsp + 208], xmm10
+  .seh_savexmm xmm10, 208
+  vmovaps xmmword ptr [rsp + 224], xmm11
+  .seh_savexmm xmm11, 224
+  vmovaps xmmword ptr [rsp + 240], xmm12
+  .seh_savexmm xmm12, 240
+  vmovaps xmmword ptr [rsp + 256], xmm13
+  .seh_savexmm xmm13, 256
+  vmovaps xmmword ptr [rsp + 272], xmm14
+  .seh_savexmm xmm14, 272
+  vmovaps xmmword ptr [rsp + 288], xmm15
+  .seh_savexmm xmm15, 288
   .seh_endprologue
   mov rdi, rcx
 #endif
-  mov qword ptr [rsp + 32], rdi                          // args, kept in the frame
-  mov rax, qword ptr [rsp + 32]                          // args
+  mov qword ptr [rsp + 72], rdi                          // args, kept in the frame
+  mov rax, qword ptr [rsp + 72]                          // args
   mov rax, qword ptr [rax + 8*2]                         // n_left
   mov rcx, 0                                             // column_bytes
-  mov rdx, qword ptr [rsp + 32]                          // args
+  mov rdx, qword ptr [rsp + 72]                          // args
   mov rdx, qword ptr [rdx + 8*1]                         // m
   mov rsi, 128
   mov rdi, 6
@@ -141,130 +141,134 @@ tw_matmul_acc_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far_asm:
   mov rsi, 8
   test rdx, rdx                                          // ahead_step
   cmovz rsi, rdi
-  mov rdx, qword ptr [rsp + 32]                          // args
+  mov rdx, qword ptr [rsp + 72]                          // args
   mov rdx, qword ptr [rdx + 8*10]                        // rhs_panel
   mov rdi, rax                                           // n_left
   test rax, rax
   jz L(n_done)
 L(n):
-  mov qword ptr [rsp + 48], rdx                          // rhs_panel, kept in the frame
-  mov qword ptr [rsp + 24], rcx                          // column_bytes, kept in the frame
-  mov qword ptr [rsp + 16], rdi                          // n_left, kept in the frame
-  mov rcx, qword ptr [rsp + 32]                          // args
+  mov qword ptr [rsp + 16], rdx                          // rhs_panel, kept in the frame
+  mov qword ptr [rsp + 8], rcx                           // column_bytes, kept in the frame
+  mov qword ptr [rsp + 0], rdi                           // n_left, kept in the frame
+  mov rcx, qword ptr [rsp + 72]                          // args
   mov rcx, qword ptr [rcx + 8*1]                         // m_left
-  mov rdx, qword ptr [rsp + 32]                          // args
+  mov rdx, qword ptr [rsp + 72]                          // args
   mov rdx, qword ptr [rdx + 8*12]                        // dst
-  mov rdi, qword ptr [rsp + 24]                          // column_bytes
+  mov rdi, qword ptr [rsp + 8]                           // column_bytes
   lea rdx, [rdx + rdi]                                   // dst_tile
-  mov rdi, qword ptr [rsp + 32]                          // args
+  mov rdi, qword ptr [rsp + 72]                          // args
   mov rdi, qword ptr [rdi + 8*5]                         // lhs_panel
-  mov r8, qword ptr [rsp + 32]                           // args
+  mov r8, qword ptr [rsp + 72]                           // args
   mov r8, qword ptr [r8 + 8*19]                          // rhs_prefetch
-  mov r9, qword ptr [rsp + 48]                           // rhs_panel
+  mov r9, qword ptr [rsp + 16]                           // rhs_panel
   lea r8, [r9 + r8]                                      // ahead
   mov r9, rcx                                            // m_left
   test rcx, rcx
   jz L(m_done)
 L(m):
-  mov qword ptr [rsp + 40], rdx                          // dst_tile, kept in the frame
-  mov qword ptr [rsp + 0], rdi                           // lhs_panel, kept in the frame
-  mov rdx, qword ptr [rsp + 40]                          // dst_tile
-  prefetchw byte ptr [rdx + 0]                           // dst_tile
-  mov rdx, qword ptr [rsp + 32]                          // args
-  mov rdx, qword ptr [rdx + 8*3]                         // k
-  mov rdi, qword ptr [rsp + 32]                          // args
+  mov qword ptr [rsp + 64], r9                           // m_left, kept in the frame
+  mov qword ptr [rsp + 32], rdi                          // lhs_panel, kept in the frame
+  mov qword ptr [rsp + 24], r8                           // ahead, kept in the frame
+  mov rdi, 1
+  mov r8, qword ptr [rsp + 64]                           // m_left
+  cmp r8, rdi
+  cmovb r8, rdi
+  sub r8, rdi
+  mov rdi, qword ptr [rsp + 72]                          // args
   mov rdi, qword ptr [rdi + 8*6]                         // lhs_stride
-  mov r10, 1
-  mov r11, r9                                            // m_left
+  mov r9, qword ptr [rsp + 32]                           // lhs_panel
+  lea r9, [r9 + rdi]
+  mov r10, qword ptr [rsp + 32]                          // lhs_panel
+  test r8, r8                                            // lhs_1
+  cmovz r9, r10
+  mov qword ptr [rsp + 40], r9                           // lhs_1, kept in the frame
+  mov r8, 2
+  mov r9, qword ptr [rsp + 64]                           // m_left
+  cmp r9, r8
+  cmovb r9, r8
+  sub r9, r8
+  mov r8, qword ptr [rsp + 40]                           // lhs_1
+  lea r8, [r8 + rdi]
+  mov r10, qword ptr [rsp + 40]                          // lhs_1
+  test r9, r9                                            // lhs_2
+  cmovz r8, r10
+  mov qword ptr [rsp + 56], r8                           // lhs_2, kept in the frame
+  mov r8, 3
+  mov r9, qword ptr [rsp + 64]                           // m_left
+  cmp r9, r8
+  cmovb r9, r8
+  sub r9, r8
+  mov r8, qword ptr [rsp + 56]                           // lhs_2
+  lea r8, [r8 + rdi]
+  mov r10, qword ptr [rsp + 56]                          // lhs_2
+  test r9, r9                                            // lhs_3
+  cmovz r8, r10
+  mov r9, 4
+  mov r10, qword ptr [rsp + 64]                          // m_left
+  cmp r10, r9
+  cmovb r10, r9
+  sub r10, r9
+  lea r9, [r8 + rdi]
+  test r10, r10                                          // lhs_4
+  cmovz r9, r8
+  mov r10, 5
+  mov r11, qword ptr [rsp + 64]                          // m_left
   cmp r11, r10
   cmovb r11, r10
   sub r11, r10
-  mov r10, qword ptr [rsp + 0]                           // lhs_panel
-  lea r10, [r10 + rdi]
-  mov rbx, qword ptr [rsp + 0]                           // lhs_panel
-  test r11, r11                                          // lhs_1
-  cmovz r10, rbx
+  lea rdi, [r9 + rdi]
+  test r11, r11                                          // lhs_5
+  cmovz rdi, r9
+  mov r10, 1
+  mov r11, qword ptr [rsp + 64]                          // m_left
+  cmp r11, r10
+  cmovb r11, r10
+  sub r11, r10
+  mov r10, qword ptr [rsp + 72]                          // args
+  mov r10, qword ptr [r10 + 8*13]                        // dst_stride
+  lea rbx, [rdx + r10]
+  test r11, r11                                          // dst_1
+  cmovz rbx, rdx
   mov r11, 2
-  mov rbx, r9                                            // m_left
-  cmp rbx, r11
-  cmovb rbx, r11
-  sub rbx, r11
-  lea r11, [r10 + rdi]
-  test rbx, rbx                                          // lhs_2
-  cmovz r11, r10
-  mov rbx, 3
-  mov rbp, r9                                            // m_left
-  cmp rbp, rbx
-  cmovb rbp, rbx
-  sub rbp, rbx
-  lea rbx, [r11 + rdi]
-  test rbp, rbp                                          // lhs_3
-  cmovz rbx, r11
-  mov rbp, 4
-  mov r12, r9                                            // m_left
+  mov rbp, qword ptr [rsp + 64]                          // m_left
+  cmp rbp, r11
+  cmovb rbp, r11
+  sub rbp, r11
+  lea r11, [rbx + r10]
+  test rbp, rbp                                          // dst_2
+  cmovz r11, rbx
+  mov rbp, 3
+  mov r12, qword ptr [rsp + 64]                          // m_left
   cmp r12, rbp
   cmovb r12, rbp
   sub r12, rbp
-  lea rbp, [rbx + rdi]
-  test r12, r12                                          // lhs_4
-  cmovz rbp, rbx
-  lea rdi, [rbp + rdi]
-  mov r12, 5
-  mov r13, r9                                            // m_left
+  lea rbp, [r11 + r10]
+  test r12, r12                                          // dst_3
+  cmovz rbp, r11
+  mov r12, 4
+  mov r13, qword ptr [rsp + 64]                          // m_left
   cmp r13, r12
   cmovb r13, r12
   sub r13, r12
-  test r13, r13                                          // lhs_5
-  cmovz rdi, rbp
-  mov r12, qword ptr [rsp + 32]                          // args
-  mov r12, qword ptr [r12 + 8*13]                        // dst_stride
-  mov r13, 1
-  mov r14, r9                                            // m_left
+  lea r12, [rbp + r10]
+  test r13, r13                                          // dst_4
+  cmovz r12, rbp
+  mov r13, 5
+  mov r14, qword ptr [rsp + 64]                          // m_left
   cmp r14, r13
   cmovb r14, r13
   sub r14, r13
-  mov r13, qword ptr [rsp + 40]                          // dst_tile
-  lea r13, [r13 + r12]
-  mov r15, qword ptr [rsp + 40]                          // dst_tile
-  test r14, r14                                          // dst_1
-  cmovz r13, r15
-  prefetchw byte ptr [r13 + 0]                           // dst_1
-  mov r14, 2
-  mov r15, r9                                            // m_left
-  cmp r15, r14
-  cmovb r15, r14
-  sub r15, r14
-  lea r14, [r13 + r12]
-  test r15, r15                                          // dst_2
-  cmovz r14, r13
-  prefetchw byte ptr [r14 + 0]                           // dst_2
-  mov r13, 3
-  mov r15, r9                                            // m_left
-  cmp r15, r13
-  cmovb r15, r13
-  sub r15, r13
-  lea r13, [r14 + r12]
-  test r15, r15                                          // dst_3
-  cmovz r13, r14
-  prefetchw byte ptr [r13 + 0]                           // dst_3
-  mov r14, 4
-  mov r15, r9                                            // m_left
-  cmp r15, r14
-  cmovb r15, r14
-  sub r15, r14
-  lea r14, [r13 + r12]
-  test r15, r15                                          // dst_4
-  cmovz r14, r13
-  lea r12, [r14 + r12]
-  prefetchw byte ptr [r14 + 0]                           // dst_4
-  mov r13, 5
-  mov r15, r9                                            // m_left
-  cmp r15, r13
-  cmovb r15, r13
-  sub r15, r13
-  test r15, r15                                          // dst_5
-  cmovz r12, r14
-  prefetchw byte ptr [r12 + 0]                           // dst_5
+  lea r10, [r12 + r10]
+  test r14, r14                                          // dst_5
+  cmovz r10, r12
+  prefetchw byte ptr [rdx + 0]                           // dst_tile
+  prefetchw byte ptr [rbx + 0]                           // dst_1
+  prefetchw byte ptr [r11 + 0]                           // dst_2
+  prefetchw byte ptr [rbp + 0]                           // dst_3
+  prefetchw byte ptr [r12 + 0]                           // dst_4
+  prefetchw byte ptr [r10 + 0]                           // dst_5
+  mov r10, qword ptr [rsp + 72]                          // args
+  mov r10, qword ptr [r10 + 8*3]                         // k
   vpxor xmm0, xmm0, xmm0                                 // acc_0_0
   vpxor xmm1, xmm1, xmm1                                 // acc_0_1
   vpxor xmm2, xmm2, xmm2                                 // acc_1_0
@@ -277,165 +281,166 @@ L(m):
   vpxor xmm9, xmm9, xmm9                                 // acc_4_1
   vpxor xmm10, xmm10, xmm10                              // acc_5_0
   vpxor xmm11, xmm11, xmm11                              // acc_5_1
-  mov r12, rdx                                           // k
-  shr r12, 2                                             // k_steps
-  mov r13, qword ptr [rsp + 0]                           // lhs_panel
-  mov r14, qword ptr [rsp + 48]                          // rhs_panel
-  test r12, r12
+  mov r11, r10                                           // k
+  shr r11, 2                                             // k_steps
+  mov rbx, qword ptr [rsp + 32]                          // lhs_panel
+  mov rbp, qword ptr [rsp + 16]                          // rhs_panel
+  mov r12, qword ptr [rsp + 24]                          // ahead
+  mov r13, qword ptr [rsp + 40]                          // lhs_1
+  mov r14, qword ptr [rsp + 56]                          // lhs_2
+  test r11, r11
   jz L(k_done)
   .balign 64
 L(k):
-  vcvtph2ps ymm12, xmmword ptr [r14 + 0]                 // w_0
-  vcvtph2ps ymm13, xmmword ptr [r14 + 16]                // w_1
-  vpbroadcastd ymm14, dword ptr [r13 + 0]                // a_0
+  vcvtph2ps ymm12, xmmword ptr [rbp + 0]                 // w_0
+  vcvtph2ps ymm13, xmmword ptr [rbp + 16]                // w_1
+  vpbroadcastd ymm14, dword ptr [rbx + 0]                // a_0
   vfmadd231ps ymm0, ymm12, ymm14                         // acc
   vfmadd231ps ymm1, ymm13, ymm14                         // acc
-  vpbroadcastd ymm14, dword ptr [r10 + 0]                // a_1
+  vpbroadcastd ymm14, dword ptr [r13 + 0]                // a_1
   vfmadd231ps ymm2, ymm12, ymm14                         // acc
   vfmadd231ps ymm3, ymm13, ymm14                         // acc
-  vpbroadcastd ymm14, dword ptr [r11 + 0]                // a_2
+  vpbroadcastd ymm14, dword ptr [r14 + 0]                // a_2
   vfmadd231ps ymm4, ymm12, ymm14                         // acc
   vfmadd231ps ymm5, ymm13, ymm14                         // acc
-  vpbroadcastd ymm14, dword ptr [rbx + 0]                // a_3
+  vpbroadcastd ymm14, dword ptr [r8 + 0]                 // a_3
   vfmadd231ps ymm6, ymm12, ymm14                         // acc
   vfmadd231ps ymm7, ymm13, ymm14                         // acc
-  vpbroadcastd ymm14, dword ptr [rbp + 0]                // a_4
+  vpbroadcastd ymm14, dword ptr [r9 + 0]                 // a_4
   vfmadd231ps ymm8, ymm12, ymm14                         // acc
   vfmadd231ps ymm9, ymm13, ymm14                         // acc
   vpbroadcastd ymm14, dword ptr [rdi + 0]                // a_5
   vfmadd231ps ymm10, ymm12, ymm14                        // acc
   vfmadd231ps ymm11, ymm13, ymm14                        // acc
-  prefetcht1 byte ptr [r8 + 0]                           // ahead
-  vcvtph2ps ymm12, xmmword ptr [r14 + 32]                // w_0
-  vcvtph2ps ymm13, xmmword ptr [r14 + 48]                // w_1
-  vpbroadcastd ymm14, dword ptr [r13 + 4]                // a_0
+  prefetcht1 byte ptr [r12 + 0]                          // ahead
+  vcvtph2ps ymm12, xmmword ptr [rbp + 32]                // w_0
+  vcvtph2ps ymm13, xmmword ptr [rbp + 48]                // w_1
+  vpbroadcastd ymm14, dword ptr [rbx + 4]                // a_0
   vfmadd231ps ymm0, ymm12, ymm14                         // acc
   vfmadd231ps ymm1, ymm13, ymm14                         // acc
-  vpbroadcastd ymm14, dword ptr [r10 + 4]                // a_1
+  vpbroadcastd ymm14, dword ptr [r13 + 4]                // a_1
   vfmadd231ps ymm2, ymm12, ymm14                         // acc
   vfmadd231ps ymm3, ymm13, ymm14                         // acc
-  vpbroadcastd ymm14, dword ptr [r11 + 4]                // a_2
+  vpbroadcastd ymm14, dword ptr [r14 + 4]                // a_2
   vfmadd231ps ymm4, ymm12, ymm14                         // acc
   vfmadd231ps ymm5, ymm13, ymm14                         // acc
-  vpbroadcastd ymm14, dword ptr [rbx + 4]                // a_3
+  vpbroadcastd ymm14, dword ptr [r8 + 4]                 // a_3
   vfmadd231ps ymm6, ymm12, ymm14                         // acc
   vfmadd231ps ymm7, ymm13, ymm14                         // acc
-  vpbroadcastd ymm14, dword ptr [rbp + 4]                // a_4
+  vpbroadcastd ymm14, dword ptr [r9 + 4]                 // a_4
   vfmadd231ps ymm8, ymm12, ymm14                         // acc
   vfmadd231ps ymm9, ymm13, ymm14                         // acc
   vpbroadcastd ymm14, dword ptr [rdi + 4]                // a_5
   vfmadd231ps ymm10, ymm12, ymm14                        // acc
   vfmadd231ps ymm11, ymm13, ymm14                        // acc
-  vcvtph2ps ymm12, xmmword ptr [r14 + 64]                // w_0
-  vcvtph2ps ymm13, xmmword ptr [r14 + 80]                // w_1
-  vpbroadcastd ymm14, dword ptr [r13 + 8]                // a_0
+  vcvtph2ps ymm12, xmmword ptr [rbp + 64]                // w_0
+  vcvtph2ps ymm13, xmmword ptr [rbp + 80]                // w_1
+  vpbroadcastd ymm14, dword ptr [rbx + 8]                // a_0
   vfmadd231ps ymm0, ymm12, ymm14                         // acc
   vfmadd231ps ymm1, ymm13, ymm14                         // acc
-  vpbroadcastd ymm14, dword ptr [r10 + 8]                // a_1
+  vpbroadcastd ymm14, dword ptr [r13 + 8]                // a_1
   vfmadd231ps ymm2, ymm12, ymm14                         // acc
   vfmadd231ps ymm3, ymm13, ymm14                         // acc
-  vpbroadcastd ymm14, dword ptr [r11 + 8]                // a_2
+  vpbroadcastd ymm14, dword ptr [r14 + 8]                // a_2
   vfmadd231ps ymm4, ymm12, ymm14                         // acc
   vfmadd231ps ymm5, ymm13, ymm14                         // acc
-  vpbroadcastd ymm14, dword ptr [rbx + 8]                // a_3
+  vpbroadcastd ymm14, dword ptr [r8 + 8]                 // a_3
   vfmadd231ps ymm6, ymm12, ymm14                         // acc
   vfmadd231ps ymm7, ymm13, ymm14                         // acc
-  vpbroadcastd ymm14, dword ptr [rbp + 8]                // a_4
+  vpbroadcastd ymm14, dword ptr [r9 + 8]                 // a_4
   vfmadd231ps ymm8, ymm12, ymm14                         // acc
   vfmadd231ps ymm9, ymm13, ymm14                         // acc
   vpbroadcastd ymm14, dword ptr [rdi + 8]                // a_5
   vfmadd231ps ymm10, ymm12, ymm14                        // acc
   vfmadd231ps ymm11, ymm13, ymm14                        // acc
-  prefetcht1 byte ptr [r8 + 64]                          // ahead
-  vcvtph2ps ymm12, xmmword ptr [r14 + 96]                // w_0
-  vcvtph2ps ymm13, xmmword ptr [r14 + 112]               // w_1
-  vpbroadcastd ymm14, dword ptr [r13 + 12]               // a_0
+  prefetcht1 byte ptr [r12 + 64]                         // ahead
+  vcvtph2ps ymm12, xmmword ptr [rbp + 96]                // w_0
+  vcvtph2ps ymm13, xmmword ptr [rbp + 112]               // w_1
+  vpbroadcastd ymm14, dword ptr [rbx + 12]               // a_0
   vfmadd231ps ymm0, ymm12, ymm14                         // acc
   vfmadd231ps ymm1, ymm13, ymm14                         // acc
-  vpbroadcastd ymm14, dword ptr [r10 + 12]               // a_1
+  vpbroadcastd ymm14, dword ptr [r13 + 12]               // a_1
   vfmadd231ps ymm2, ymm12, ymm14                         // acc
   vfmadd231ps ymm3, ymm13, ymm14                         // acc
-  vpbroadcastd ymm14, dword ptr [r11 + 12]               // a_2
+  vpbroadcastd ymm14, dword ptr [r14 + 12]               // a_2
   vfmadd231ps ymm4, ymm12, ymm14                         // acc
   vfmadd231ps ymm5, ymm13, ymm14                         // acc
-  vpbroadcastd ymm14, dword ptr [rbx + 12]               // a_3
+  vpbroadcastd ymm14, dword ptr [r8 + 12]                // a_3
   vfmadd231ps ymm6, ymm12, ymm14                         // acc
   vfmadd231ps ymm7, ymm13, ymm14                         // acc
-  vpbroadcastd ymm14, dword ptr [rbp + 12]               // a_4
+  vpbroadcastd ymm14, dword ptr [r9 + 12]                // a_4
   vfmadd231ps ymm8, ymm12, ymm14                         // acc
   vfmadd231ps ymm9, ymm13, ymm14                         // acc
   vpbroadcastd ymm14, dword ptr [rdi + 12]               // a_5
   vfmadd231ps ymm10, ymm12, ymm14                        // acc
   vfmadd231ps ymm11, ymm13, ymm14                        // acc
-  lea r13, [r13 + 16]
-  lea r10, [r10 + 16]
-  lea r11, [r11 + 16]
   lea rbx, [rbx + 16]
-  lea rbp, [rbp + 16]
+  lea r13, [r13 + 16]
+  lea r14, [r14 + 16]
+  lea r8, [r8 + 16]
+  lea r9, [r9 + 16]
   lea rdi, [rdi + 16]
-  lea r14, [r14 + 128]
-  lea r8, [r8 + rsi]                                     // ahead
-  sub r12, 1                                             // next k
+  lea rbp, [rbp + 128]
+  lea r12, [r12 + rsi]                                   // ahead
+  sub r11, 1                                             // next k
   ja L(k)
 L(k_done):
-  mov qword ptr [rsp + 8], r8                            // ahead, kept in the frame
-  mov r8, rdx                                            // k
-  and r8, 3                                              // k_rest
-  test r8, r8
+  mov qword ptr [rsp + 48], r12                          // ahead, kept in the frame
+  mov r11, r10                                           // k
+  and r11, 3                                             // k_rest
+  test r11, r11
   jz L(k_rest_done)
 L(k_rest):
-  vcvtph2ps ymm12, xmmword ptr [r14 + 0]                 // w_0
-  vcvtph2ps ymm13, xmmword ptr [r14 + 16]                // w_1
-  vpbroadcastd ymm14, dword ptr [r13 + 0]                // a_0
+  vcvtph2ps ymm12, xmmword ptr [rbp + 0]                 // w_0
+  vcvtph2ps ymm13, xmmword ptr [rbp + 16]                // w_1
+  vpbroadcastd ymm14, dword ptr [rbx + 0]                // a_0
   vfmadd231ps ymm0, ymm12, ymm14                         // acc
   vfmadd231ps ymm1, ymm13, ymm14                         // acc
-  vpbroadcastd ymm14, dword ptr [r10 + 0]                // a_1
+  vpbroadcastd ymm14, dword ptr [r13 + 0]                // a_1
   vfmadd231ps ymm2, ymm12, ymm14                         // acc
   vfmadd231ps ymm3, ymm13, ymm14                         // acc
-  vpbroadcastd ymm14, dword ptr [r11 + 0]                // a_2
+  vpbroadcastd ymm14, dword ptr [r14 + 0]                // a_2
   vfmadd231ps ymm4, ymm12, ymm14                         // acc
   vfmadd231ps ymm5, ymm13, ymm14                         // acc
-  vpbroadcastd ymm14, dword ptr [rbx + 0]                // a_3
+  vpbroadcastd ymm14, dword ptr [r8 + 0]                 // a_3
   vfmadd231ps ymm6, ymm12, ymm14                         // acc
   vfmadd231ps ymm7, ymm13, ymm14                         // acc
-  vpbroadcastd ymm14, dword ptr [rbp + 0]                // a_4
+  vpbroadcastd ymm14, dword ptr [r9 + 0]                 // a_4
   vfmadd231ps ymm8, ymm12, ymm14                         // acc
   vfmadd231ps ymm9, ymm13, ymm14                         // acc
   vpbroadcastd ymm14, dword ptr [rdi + 0]                // a_5
   vfmadd231ps ymm10, ymm12, ymm14                        // acc
   vfmadd231ps ymm11, ymm13, ymm14                        // acc
-  lea r13, [r13 + 4]
-  lea r10, [r10 + 4]
-  lea r11, [r11 + 4]
   lea rbx, [rbx + 4]
-  lea rbp, [rbp + 4]
+  lea r13, [r13 + 4]
+  lea r14, [r14 + 4]
+  lea r8, [r8 + 4]
+  lea r9, [r9 + 4]
   lea rdi, [rdi + 4]
-  lea r14, [r14 + 32]
-  sub r8, 1                                              // next k_rest
+  lea rbp, [rbp + 32]
+  sub r11, 1                                             // next k_rest
   ja L(k_rest)
 L(k_rest_done):
   mov rdi, 1
-  mov r8, r9                                             // m_left
+  mov r8, qword ptr [rsp + 64]                           // m_left
   cmp r8, rdi
   cmovb r8, rdi
   sub r8, rdi
-  mov rdi, qword ptr [rsp + 32]                          // args
+  mov rdi, qword ptr [rsp + 72]                          // args
   mov rdi, qword ptr [rdi + 8*13]                        // dst_stride
-  mov r10, qword ptr [rsp + 40]                          // dst_tile
-  lea r10, [r10 + rdi]
-  mov r11, qword ptr [rsp + 40]                          // dst_tile
+  lea r9, [rdx + rdi]
   test r8, r8                                            // dst_1
-  cmovz r10, r11
+  cmovz r9, rdx
   mov r8, 2
-  mov r11, r9                                            // m_left
+  mov r11, qword ptr [rsp + 64]                          // m_left
   cmp r11, r8
   cmovb r11, r8
   sub r11, r8
-  lea r8, [r10 + rdi]
+  lea r8, [r9 + rdi]
   test r11, r11                                          // dst_2
-  cmovz r8, r10
+  cmovz r8, r9
   mov r11, 3
-  mov rbx, r9                                            // m_left
+  mov rbx, qword ptr [rsp + 64]                          // m_left
   cmp rbx, r11
   cmovb rbx, r11
   sub rbx, r11
@@ -443,7 +448,7 @@ L(k_rest_done):
   test rbx, rbx                                          // dst_3
   cmovz r11, r8
   mov rbx, 4
-  mov rbp, r9                                            // m_left
+  mov rbp, qword ptr [rsp + 64]                          // m_left
   cmp rbp, rbx
   cmovb rbp, rbx
   sub rbp, rbx
@@ -451,7 +456,7 @@ L(k_rest_done):
   test rbp, rbp                                          // dst_4
   cmovz rbx, r11
   mov rbp, 5
-  mov r12, r9                                            // m_left
+  mov r12, qword ptr [rsp + 64]                          // m_left
   cmp r12, rbp
   cmovb r12, rbp
   sub r12, rbp
@@ -459,23 +464,23 @@ L(k_rest_done):
   test r12, r12                                          // dst_5
   cmovz rdi, rbx
   mov rbp, 32
-  imul rdx, rbp
-  mov rbp, qword ptr [rsp + 32]                          // args
+  imul r10, rbp
+  mov rbp, qword ptr [rsp + 72]                          // args
   lea rbp, [rbp + 8*15]                                  // clamp
   vpbroadcastd ymm12, dword ptr [rbp + 0]                // min
   vpbroadcastd ymm13, dword ptr [rbp + 4]                // max
-  mov rbp, qword ptr [rsp + 48]                          // rhs_panel
-  lea rdx, [rbp + rdx]                                   // field
+  mov rbp, qword ptr [rsp + 16]                          // rhs_panel
+  lea r10, [rbp + r10]                                   // field
   mov rbp, 16
-  mov r12, qword ptr [rsp + 16]                          // n_left
+  mov r12, qword ptr [rsp + 0]                           // n_left
   cmp r12, rbp                                           // unless n_left at_least 
   jb L(if_else)
-  mov rbp, qword ptr [rsp + 32]                          // args
+  mov rbp, qword ptr [rsp + 72]                          // args
   mov rbp, qword ptr [rbp + 8*14]                        // bias
-  mov r12, qword ptr [rsp + 24]                          // column_bytes
+  mov r12, qword ptr [rsp + 8]                           // column_bytes
   lea r12, [rbp + r12]
   test rbp, rbp                                          // bias
-  cmovz r12, rdx
+  cmovz r12, r10
   vmovdqu ymm14, ymmword ptr [r12 + 0]                   // bias
   vaddps ymm10, ymm10, ymm14                             // out
   vaddps ymm8, ymm8, ymm14                               // out
@@ -522,20 +527,18 @@ L(k_rest_done):
   vaddps ymm5, ymm5, ymm14                               // out
   vmaxps ymm5, ymm12, ymm5                               // out
   vminps ymm5, ymm13, ymm5                               // out_2_1
-  vmovdqu ymm14, ymmword ptr [r10 + 0]                   // old
+  vmovdqu ymm14, ymmword ptr [r9 + 0]                    // old
   vaddps ymm2, ymm2, ymm14                               // out
   vmaxps ymm2, ymm12, ymm2                               // out
   vminps ymm2, ymm13, ymm2                               // out_1_0
-  vmovdqu ymm14, ymmword ptr [r10 + 32]                  // old
+  vmovdqu ymm14, ymmword ptr [r9 + 32]                   // old
   vaddps ymm3, ymm3, ymm14                               // out
   vmaxps ymm3, ymm12, ymm3                               // out
   vminps ymm3, ymm13, ymm3                               // out_1_1
-  mov rdx, qword ptr [rsp + 40]                          // dst_tile
   vmovdqu ymm14, ymmword ptr [rdx + 0]                   // old
   vaddps ymm0, ymm0, ymm14                               // out
   vmaxps ymm0, ymm12, ymm0                               // out
   vminps ymm0, ymm13, ymm0                               // out_0_0
-  mov rdx, qword ptr [rsp + 40]                          // dst_tile
   vmovdqu ymm14, ymmword ptr [rdx + 32]                  // old
   vaddps ymm1, ymm1, ymm14                               // out
   vmaxps ymm1, ymm12, ymm1                               // out
@@ -548,42 +551,40 @@ L(k_rest_done):
   vmovdqu ymmword ptr [r11 + 32], ymm7                   // out_3_1
   vmovdqu ymmword ptr [r8 + 0], ymm4                     // out_2_0
   vmovdqu ymmword ptr [r8 + 32], ymm5                    // out_2_1
-  vmovdqu ymmword ptr [r10 + 0], ymm2                    // out_1_0
-  vmovdqu ymmword ptr [r10 + 32], ymm3                   // out_1_1
-  mov rdx, qword ptr [rsp + 40]                          // dst_tile
+  vmovdqu ymmword ptr [r9 + 0], ymm2                     // out_1_0
+  vmovdqu ymmword ptr [r9 + 32], ymm3                    // out_1_1
   vmovdqu ymmword ptr [rdx + 0], ymm0                    // out_0_0
-  mov rdx, qword ptr [rsp + 40]                          // dst_tile
   vmovdqu ymmword ptr [rdx + 32], ymm1                   // out_0_1
   jmp L(if_done)
 L(if_else):
-  mov rbp, qword ptr [rsp + 32]                          // args
+  mov rbp, qword ptr [rsp + 72]                          // args
   mov rbp, qword ptr [rbp + 8*14]                        // bias
-  mov r12, qword ptr [rsp + 24]                          // column_bytes
+  mov r12, qword ptr [rsp + 8]                           // column_bytes
   lea r12, [rbp + r12]
   test rbp, rbp                                          // bias
-  cmovz r12, rdx
-  mov rdx, 1
-  mov rbp, qword ptr [rsp + 16]                          // n_left
-  sub rbp, rdx
-  mov rdx, 0
+  cmovz r12, r10
+  mov r10, 1
+  mov rbp, qword ptr [rsp + 0]                           // n_left
+  sub rbp, r10
+  mov r10, 0
   mov r13, rbp
-  cmp r13, rdx
-  cmovb r13, rdx
-  sub r13, rdx
-  mov r14, qword ptr [rsp + 16]                          // n_left
-  cmp r14, rdx
-  cmovb r14, rdx
-  sub r14, rdx
-  mov rdx, r12                                           // bias
+  cmp r13, r10
+  cmovb r13, r10
+  sub r13, r10
+  mov r14, qword ptr [rsp + 0]                           // n_left
+  cmp r14, r10
+  cmovb r14, r10
+  sub r14, r10
+  mov r10, r12                                           // bias
   test r14, r14
-  cmovz rdx, r12
-  vpbroadcastd ymm14, dword ptr [rdx + 0]                // bias
+  cmovz r10, r12
+  vpbroadcastd ymm14, dword ptr [r10 + 0]                // bias
   mov r14, 1
   mov r15, r13
   cmp r15, r14
   cmova r15, r14
   shl r15, 2
-  lea r14, [rdx + r15]
+  lea r14, [r10 + r15]
   vpbroadcastd ymm15, dword ptr [r14 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 2                        // bias
   mov r14, 2
@@ -591,7 +592,7 @@ L(if_else):
   cmp r15, r14
   cmova r15, r14
   shl r15, 2
-  lea r14, [rdx + r15]
+  lea r14, [r10 + r15]
   vpbroadcastd ymm15, dword ptr [r14 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 4                        // bias
   mov r14, 3
@@ -599,7 +600,7 @@ L(if_else):
   cmp r15, r14
   cmova r15, r14
   shl r15, 2
-  lea r14, [rdx + r15]
+  lea r14, [r10 + r15]
   vpbroadcastd ymm15, dword ptr [r14 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 8                        // bias
   mov r14, 4
@@ -607,7 +608,7 @@ L(if_else):
   cmp r15, r14
   cmova r15, r14
   shl r15, 2
-  lea r14, [rdx + r15]
+  lea r14, [r10 + r15]
   vpbroadcastd ymm15, dword ptr [r14 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 16                       // bias
   mov r14, 5
@@ -615,7 +616,7 @@ L(if_else):
   cmp r15, r14
   cmova r15, r14
   shl r15, 2
-  lea r14, [rdx + r15]
+  lea r14, [r10 + r15]
   vpbroadcastd ymm15, dword ptr [r14 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 32                       // bias
   mov r14, 6
@@ -623,15 +624,15 @@ L(if_else):
   cmp r15, r14
   cmova r15, r14
   shl r15, 2
-  lea r14, [rdx + r15]
+  lea r14, [r10 + r15]
   vpbroadcastd ymm15, dword ptr [r14 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 64                       // bias
   mov r14, 7
   cmp r13, r14
   cmova r13, r14
   shl r13, 2
-  lea rdx, [rdx + r13]
-  vpbroadcastd ymm15, dword ptr [rdx + 0]                // one
+  lea r10, [r10 + r13]
+  vpbroadcastd ymm15, dword ptr [r10 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 128                      // bias
   vaddps ymm10, ymm10, ymm14                             // out
   vaddps ymm8, ymm8, ymm14                               // out
@@ -639,25 +640,25 @@ L(if_else):
   vaddps ymm4, ymm4, ymm14                               // out
   vaddps ymm2, ymm2, ymm14                               // out
   vaddps ymm0, ymm0, ymm14                               // out
-  mov rdx, 8
+  mov r10, 8
   mov r13, rbp
-  cmp r13, rdx
-  cmovb r13, rdx
-  sub r13, rdx
-  mov r14, qword ptr [rsp + 16]                          // n_left
-  cmp r14, rdx
-  cmovb r14, rdx
-  sub r14, rdx
-  lea rdx, [r12 + 32]
+  cmp r13, r10
+  cmovb r13, r10
+  sub r13, r10
+  mov r14, qword ptr [rsp + 0]                           // n_left
+  cmp r14, r10
+  cmovb r14, r10
+  sub r14, r10
+  lea r10, [r12 + 32]
   test r14, r14
-  cmovz rdx, r12
-  vpbroadcastd ymm14, dword ptr [rdx + 0]                // bias
+  cmovz r10, r12
+  vpbroadcastd ymm14, dword ptr [r10 + 0]                // bias
   mov r12, 1
   mov r14, r13
   cmp r14, r12
   cmova r14, r12
   shl r14, 2
-  lea r12, [rdx + r14]
+  lea r12, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r12 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 2                        // bias
   mov r12, 2
@@ -665,7 +666,7 @@ L(if_else):
   cmp r14, r12
   cmova r14, r12
   shl r14, 2
-  lea r12, [rdx + r14]
+  lea r12, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r12 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 4                        // bias
   mov r12, 3
@@ -673,7 +674,7 @@ L(if_else):
   cmp r14, r12
   cmova r14, r12
   shl r14, 2
-  lea r12, [rdx + r14]
+  lea r12, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r12 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 8                        // bias
   mov r12, 4
@@ -681,7 +682,7 @@ L(if_else):
   cmp r14, r12
   cmova r14, r12
   shl r14, 2
-  lea r12, [rdx + r14]
+  lea r12, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r12 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 16                       // bias
   mov r12, 5
@@ -689,7 +690,7 @@ L(if_else):
   cmp r14, r12
   cmova r14, r12
   shl r14, 2
-  lea r12, [rdx + r14]
+  lea r12, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r12 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 32                       // bias
   mov r12, 6
@@ -697,15 +698,15 @@ L(if_else):
   cmp r14, r12
   cmova r14, r12
   shl r14, 2
-  lea r12, [rdx + r14]
+  lea r12, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r12 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 64                       // bias
   mov r12, 7
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
-  lea rdx, [rdx + r13]
-  vpbroadcastd ymm15, dword ptr [rdx + 0]                // one
+  lea r10, [r10 + r13]
+  vpbroadcastd ymm15, dword ptr [r10 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 128                      // bias
   vaddps ymm11, ymm11, ymm14                             // out
   vaddps ymm9, ymm9, ymm14                               // out
@@ -713,25 +714,25 @@ L(if_else):
   vaddps ymm5, ymm5, ymm14                               // out
   vaddps ymm3, ymm3, ymm14                               // out
   vaddps ymm1, ymm1, ymm14                               // out
-  mov rdx, 0
+  mov r10, 0
   mov r12, rbp
-  cmp r12, rdx
-  cmovb r12, rdx
-  sub r12, rdx
-  mov r13, qword ptr [rsp + 16]                          // n_left
-  cmp r13, rdx
-  cmovb r13, rdx
-  sub r13, rdx
-  mov rdx, rdi                                           // dst_5
+  cmp r12, r10
+  cmovb r12, r10
+  sub r12, r10
+  mov r13, qword ptr [rsp + 0]                           // n_left
+  cmp r13, r10
+  cmovb r13, r10
+  sub r13, r10
+  mov r10, rdi                                           // dst_5
   test r13, r13
-  cmovz rdx, rdi
-  vpbroadcastd ymm14, dword ptr [rdx + 0]                // old
+  cmovz r10, rdi
+  vpbroadcastd ymm14, dword ptr [r10 + 0]                // old
   mov r13, 1
   mov r14, r12
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 2                        // old
   mov r13, 2
@@ -739,7 +740,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 4                        // old
   mov r13, 3
@@ -747,7 +748,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 8                        // old
   mov r13, 4
@@ -755,7 +756,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 16                       // old
   mov r13, 5
@@ -763,7 +764,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 32                       // old
   mov r13, 6
@@ -771,38 +772,38 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 64                       // old
   mov r13, 7
   cmp r12, r13
   cmova r12, r13
   shl r12, 2
-  lea rdx, [rdx + r12]
-  vpbroadcastd ymm15, dword ptr [rdx + 0]                // one
+  lea r10, [r10 + r12]
+  vpbroadcastd ymm15, dword ptr [r10 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 128                      // old
   vaddps ymm10, ymm10, ymm14                             // out
   vmaxps ymm10, ymm12, ymm10                             // out
   vminps ymm10, ymm13, ymm10                             // out_5_0
-  mov rdx, 8
+  mov r10, 8
   mov r12, rbp
-  cmp r12, rdx
-  cmovb r12, rdx
-  sub r12, rdx
-  mov r13, qword ptr [rsp + 16]                          // n_left
-  cmp r13, rdx
-  cmovb r13, rdx
-  sub r13, rdx
-  lea rdx, [rdi + 32]
+  cmp r12, r10
+  cmovb r12, r10
+  sub r12, r10
+  mov r13, qword ptr [rsp + 0]                           // n_left
+  cmp r13, r10
+  cmovb r13, r10
+  sub r13, r10
+  lea r10, [rdi + 32]
   test r13, r13
-  cmovz rdx, rdi
-  vpbroadcastd ymm14, dword ptr [rdx + 0]                // old
+  cmovz r10, rdi
+  vpbroadcastd ymm14, dword ptr [r10 + 0]                // old
   mov r13, 1
   mov r14, r12
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 2                        // old
   mov r13, 2
@@ -810,7 +811,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 4                        // old
   mov r13, 3
@@ -818,7 +819,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 8                        // old
   mov r13, 4
@@ -826,7 +827,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 16                       // old
   mov r13, 5
@@ -834,7 +835,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 32                       // old
   mov r13, 6
@@ -842,38 +843,38 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 64                       // old
   mov r13, 7
   cmp r12, r13
   cmova r12, r13
   shl r12, 2
-  lea rdx, [rdx + r12]
-  vpbroadcastd ymm15, dword ptr [rdx + 0]                // one
+  lea r10, [r10 + r12]
+  vpbroadcastd ymm15, dword ptr [r10 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 128                      // old
   vaddps ymm11, ymm11, ymm14                             // out
   vmaxps ymm11, ymm12, ymm11                             // out
   vminps ymm11, ymm13, ymm11                             // out_5_1
-  mov rdx, 0
+  mov r10, 0
   mov r12, rbp
-  cmp r12, rdx
-  cmovb r12, rdx
-  sub r12, rdx
-  mov r13, qword ptr [rsp + 16]                          // n_left
-  cmp r13, rdx
-  cmovb r13, rdx
-  sub r13, rdx
-  mov rdx, rbx                                           // dst_4
+  cmp r12, r10
+  cmovb r12, r10
+  sub r12, r10
+  mov r13, qword ptr [rsp + 0]                           // n_left
+  cmp r13, r10
+  cmovb r13, r10
+  sub r13, r10
+  mov r10, rbx                                           // dst_4
   test r13, r13
-  cmovz rdx, rbx
-  vpbroadcastd ymm14, dword ptr [rdx + 0]                // old
+  cmovz r10, rbx
+  vpbroadcastd ymm14, dword ptr [r10 + 0]                // old
   mov r13, 1
   mov r14, r12
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 2                        // old
   mov r13, 2
@@ -881,7 +882,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 4                        // old
   mov r13, 3
@@ -889,7 +890,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 8                        // old
   mov r13, 4
@@ -897,7 +898,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 16                       // old
   mov r13, 5
@@ -905,7 +906,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 32                       // old
   mov r13, 6
@@ -913,38 +914,38 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 64                       // old
   mov r13, 7
   cmp r12, r13
   cmova r12, r13
   shl r12, 2
-  lea rdx, [rdx + r12]
-  vpbroadcastd ymm15, dword ptr [rdx + 0]                // one
+  lea r10, [r10 + r12]
+  vpbroadcastd ymm15, dword ptr [r10 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 128                      // old
   vaddps ymm8, ymm8, ymm14                               // out
   vmaxps ymm8, ymm12, ymm8                               // out
   vminps ymm8, ymm13, ymm8                               // out_4_0
-  mov rdx, 8
+  mov r10, 8
   mov r12, rbp
-  cmp r12, rdx
-  cmovb r12, rdx
-  sub r12, rdx
-  mov r13, qword ptr [rsp + 16]                          // n_left
-  cmp r13, rdx
-  cmovb r13, rdx
-  sub r13, rdx
-  lea rdx, [rbx + 32]
+  cmp r12, r10
+  cmovb r12, r10
+  sub r12, r10
+  mov r13, qword ptr [rsp + 0]                           // n_left
+  cmp r13, r10
+  cmovb r13, r10
+  sub r13, r10
+  lea r10, [rbx + 32]
   test r13, r13
-  cmovz rdx, rbx
-  vpbroadcastd ymm14, dword ptr [rdx + 0]                // old
+  cmovz r10, rbx
+  vpbroadcastd ymm14, dword ptr [r10 + 0]                // old
   mov r13, 1
   mov r14, r12
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 2                        // old
   mov r13, 2
@@ -952,7 +953,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 4                        // old
   mov r13, 3
@@ -960,7 +961,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 8                        // old
   mov r13, 4
@@ -968,7 +969,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 16                       // old
   mov r13, 5
@@ -976,7 +977,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 32                       // old
   mov r13, 6
@@ -984,38 +985,38 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 64                       // old
   mov r13, 7
   cmp r12, r13
   cmova r12, r13
   shl r12, 2
-  lea rdx, [rdx + r12]
-  vpbroadcastd ymm15, dword ptr [rdx + 0]                // one
+  lea r10, [r10 + r12]
+  vpbroadcastd ymm15, dword ptr [r10 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 128                      // old
   vaddps ymm9, ymm9, ymm14                               // out
   vmaxps ymm9, ymm12, ymm9                               // out
   vminps ymm9, ymm13, ymm9                               // out_4_1
-  mov rdx, 0
+  mov r10, 0
   mov r12, rbp
-  cmp r12, rdx
-  cmovb r12, rdx
-  sub r12, rdx
-  mov r13, qword ptr [rsp + 16]                          // n_left
-  cmp r13, rdx
-  cmovb r13, rdx
-  sub r13, rdx
-  mov rdx, r11                                           // dst_3
+  cmp r12, r10
+  cmovb r12, r10
+  sub r12, r10
+  mov r13, qword ptr [rsp + 0]                           // n_left
+  cmp r13, r10
+  cmovb r13, r10
+  sub r13, r10
+  mov r10, r11                                           // dst_3
   test r13, r13
-  cmovz rdx, r11
-  vpbroadcastd ymm14, dword ptr [rdx + 0]                // old
+  cmovz r10, r11
+  vpbroadcastd ymm14, dword ptr [r10 + 0]                // old
   mov r13, 1
   mov r14, r12
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 2                        // old
   mov r13, 2
@@ -1023,7 +1024,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 4                        // old
   mov r13, 3
@@ -1031,7 +1032,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 8                        // old
   mov r13, 4
@@ -1039,7 +1040,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 16                       // old
   mov r13, 5
@@ -1047,7 +1048,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 32                       // old
   mov r13, 6
@@ -1055,38 +1056,38 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 64                       // old
   mov r13, 7
   cmp r12, r13
   cmova r12, r13
   shl r12, 2
-  lea rdx, [rdx + r12]
-  vpbroadcastd ymm15, dword ptr [rdx + 0]                // one
+  lea r10, [r10 + r12]
+  vpbroadcastd ymm15, dword ptr [r10 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 128                      // old
   vaddps ymm6, ymm6, ymm14                               // out
   vmaxps ymm6, ymm12, ymm6                               // out
   vminps ymm6, ymm13, ymm6                               // out_3_0
-  mov rdx, 8
+  mov r10, 8
   mov r12, rbp
-  cmp r12, rdx
-  cmovb r12, rdx
-  sub r12, rdx
-  mov r13, qword ptr [rsp + 16]                          // n_left
-  cmp r13, rdx
-  cmovb r13, rdx
-  sub r13, rdx
-  lea rdx, [r11 + 32]
+  cmp r12, r10
+  cmovb r12, r10
+  sub r12, r10
+  mov r13, qword ptr [rsp + 0]                           // n_left
+  cmp r13, r10
+  cmovb r13, r10
+  sub r13, r10
+  lea r10, [r11 + 32]
   test r13, r13
-  cmovz rdx, r11
-  vpbroadcastd ymm14, dword ptr [rdx + 0]                // old
+  cmovz r10, r11
+  vpbroadcastd ymm14, dword ptr [r10 + 0]                // old
   mov r13, 1
   mov r14, r12
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 2                        // old
   mov r13, 2
@@ -1094,7 +1095,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 4                        // old
   mov r13, 3
@@ -1102,7 +1103,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 8                        // old
   mov r13, 4
@@ -1110,7 +1111,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 16                       // old
   mov r13, 5
@@ -1118,7 +1119,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 32                       // old
   mov r13, 6
@@ -1126,38 +1127,38 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 64                       // old
   mov r13, 7
   cmp r12, r13
   cmova r12, r13
   shl r12, 2
-  lea rdx, [rdx + r12]
-  vpbroadcastd ymm15, dword ptr [rdx + 0]                // one
+  lea r10, [r10 + r12]
+  vpbroadcastd ymm15, dword ptr [r10 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 128                      // old
   vaddps ymm7, ymm7, ymm14                               // out
   vmaxps ymm7, ymm12, ymm7                               // out
   vminps ymm7, ymm13, ymm7                               // out_3_1
-  mov rdx, 0
+  mov r10, 0
   mov r12, rbp
-  cmp r12, rdx
-  cmovb r12, rdx
-  sub r12, rdx
-  mov r13, qword ptr [rsp + 16]                          // n_left
-  cmp r13, rdx
-  cmovb r13, rdx
-  sub r13, rdx
-  mov rdx, r8                                            // dst_2
+  cmp r12, r10
+  cmovb r12, r10
+  sub r12, r10
+  mov r13, qword ptr [rsp + 0]                           // n_left
+  cmp r13, r10
+  cmovb r13, r10
+  sub r13, r10
+  mov r10, r8                                            // dst_2
   test r13, r13
-  cmovz rdx, r8
-  vpbroadcastd ymm14, dword ptr [rdx + 0]                // old
+  cmovz r10, r8
+  vpbroadcastd ymm14, dword ptr [r10 + 0]                // old
   mov r13, 1
   mov r14, r12
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 2                        // old
   mov r13, 2
@@ -1165,7 +1166,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 4                        // old
   mov r13, 3
@@ -1173,7 +1174,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 8                        // old
   mov r13, 4
@@ -1181,7 +1182,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 16                       // old
   mov r13, 5
@@ -1189,7 +1190,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 32                       // old
   mov r13, 6
@@ -1197,38 +1198,38 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 64                       // old
   mov r13, 7
   cmp r12, r13
   cmova r12, r13
   shl r12, 2
-  lea rdx, [rdx + r12]
-  vpbroadcastd ymm15, dword ptr [rdx + 0]                // one
+  lea r10, [r10 + r12]
+  vpbroadcastd ymm15, dword ptr [r10 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 128                      // old
   vaddps ymm4, ymm4, ymm14                               // out
   vmaxps ymm4, ymm12, ymm4                               // out
   vminps ymm4, ymm13, ymm4                               // out_2_0
-  mov rdx, 8
+  mov r10, 8
   mov r12, rbp
-  cmp r12, rdx
-  cmovb r12, rdx
-  sub r12, rdx
-  mov r13, qword ptr [rsp + 16]                          // n_left
-  cmp r13, rdx
-  cmovb r13, rdx
-  sub r13, rdx
-  lea rdx, [r8 + 32]
+  cmp r12, r10
+  cmovb r12, r10
+  sub r12, r10
+  mov r13, qword ptr [rsp + 0]                           // n_left
+  cmp r13, r10
+  cmovb r13, r10
+  sub r13, r10
+  lea r10, [r8 + 32]
   test r13, r13
-  cmovz rdx, r8
-  vpbroadcastd ymm14, dword ptr [rdx + 0]                // old
+  cmovz r10, r8
+  vpbroadcastd ymm14, dword ptr [r10 + 0]                // old
   mov r13, 1
   mov r14, r12
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 2                        // old
   mov r13, 2
@@ -1236,7 +1237,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 4                        // old
   mov r13, 3
@@ -1244,7 +1245,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 8                        // old
   mov r13, 4
@@ -1252,7 +1253,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 16                       // old
   mov r13, 5
@@ -1260,7 +1261,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 32                       // old
   mov r13, 6
@@ -1268,38 +1269,38 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 64                       // old
   mov r13, 7
   cmp r12, r13
   cmova r12, r13
   shl r12, 2
-  lea rdx, [rdx + r12]
-  vpbroadcastd ymm15, dword ptr [rdx + 0]                // one
+  lea r10, [r10 + r12]
+  vpbroadcastd ymm15, dword ptr [r10 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 128                      // old
   vaddps ymm5, ymm5, ymm14                               // out
   vmaxps ymm5, ymm12, ymm5                               // out
   vminps ymm5, ymm13, ymm5                               // out_2_1
-  mov rdx, 0
+  mov r10, 0
   mov r12, rbp
-  cmp r12, rdx
-  cmovb r12, rdx
-  sub r12, rdx
-  mov r13, qword ptr [rsp + 16]                          // n_left
-  cmp r13, rdx
-  cmovb r13, rdx
-  sub r13, rdx
-  mov rdx, r10                                           // dst_1
+  cmp r12, r10
+  cmovb r12, r10
+  sub r12, r10
+  mov r13, qword ptr [rsp + 0]                           // n_left
+  cmp r13, r10
+  cmovb r13, r10
+  sub r13, r10
+  mov r10, r9                                            // dst_1
   test r13, r13
-  cmovz rdx, r10
-  vpbroadcastd ymm14, dword ptr [rdx + 0]                // old
+  cmovz r10, r9
+  vpbroadcastd ymm14, dword ptr [r10 + 0]                // old
   mov r13, 1
   mov r14, r12
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 2                        // old
   mov r13, 2
@@ -1307,7 +1308,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 4                        // old
   mov r13, 3
@@ -1315,7 +1316,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 8                        // old
   mov r13, 4
@@ -1323,7 +1324,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 16                       // old
   mov r13, 5
@@ -1331,7 +1332,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 32                       // old
   mov r13, 6
@@ -1339,38 +1340,38 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 64                       // old
   mov r13, 7
   cmp r12, r13
   cmova r12, r13
   shl r12, 2
-  lea rdx, [rdx + r12]
-  vpbroadcastd ymm15, dword ptr [rdx + 0]                // one
+  lea r10, [r10 + r12]
+  vpbroadcastd ymm15, dword ptr [r10 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 128                      // old
   vaddps ymm2, ymm2, ymm14                               // out
   vmaxps ymm2, ymm12, ymm2                               // out
   vminps ymm2, ymm13, ymm2                               // out_1_0
-  mov rdx, 8
+  mov r10, 8
   mov r12, rbp
-  cmp r12, rdx
-  cmovb r12, rdx
-  sub r12, rdx
-  mov r13, qword ptr [rsp + 16]                          // n_left
-  cmp r13, rdx
-  cmovb r13, rdx
-  sub r13, rdx
-  lea rdx, [r10 + 32]
+  cmp r12, r10
+  cmovb r12, r10
+  sub r12, r10
+  mov r13, qword ptr [rsp + 0]                           // n_left
+  cmp r13, r10
+  cmovb r13, r10
+  sub r13, r10
+  lea r10, [r9 + 32]
   test r13, r13
-  cmovz rdx, r10
-  vpbroadcastd ymm14, dword ptr [rdx + 0]                // old
+  cmovz r10, r9
+  vpbroadcastd ymm14, dword ptr [r10 + 0]                // old
   mov r13, 1
   mov r14, r12
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 2                        // old
   mov r13, 2
@@ -1378,7 +1379,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 4                        // old
   mov r13, 3
@@ -1386,7 +1387,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 8                        // old
   mov r13, 4
@@ -1394,7 +1395,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 16                       // old
   mov r13, 5
@@ -1402,7 +1403,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 32                       // old
   mov r13, 6
@@ -1410,39 +1411,38 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 64                       // old
   mov r13, 7
   cmp r12, r13
   cmova r12, r13
   shl r12, 2
-  lea rdx, [rdx + r12]
-  vpbroadcastd ymm15, dword ptr [rdx + 0]                // one
+  lea r10, [r10 + r12]
+  vpbroadcastd ymm15, dword ptr [r10 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 128                      // old
   vaddps ymm3, ymm3, ymm14                               // out
   vmaxps ymm3, ymm12, ymm3                               // out
   vminps ymm3, ymm13, ymm3                               // out_1_1
-  mov rdx, 0
+  mov r10, 0
   mov r12, rbp
-  cmp r12, rdx
-  cmovb r12, rdx
-  sub r12, rdx
-  mov r13, qword ptr [rsp + 16]                          // n_left
-  cmp r13, rdx
-  cmovb r13, rdx
-  sub r13, rdx
-  mov rdx, qword ptr [rsp + 40]                          // dst_tile
-  mov r14, qword ptr [rsp + 40]                          // dst_tile
+  cmp r12, r10
+  cmovb r12, r10
+  sub r12, r10
+  mov r13, qword ptr [rsp + 0]                           // n_left
+  cmp r13, r10
+  cmovb r13, r10
+  sub r13, r10
+  mov r10, rdx                                           // dst_tile
   test r13, r13
-  cmovz rdx, r14
-  vpbroadcastd ymm14, dword ptr [rdx + 0]                // old
+  cmovz r10, rdx
+  vpbroadcastd ymm14, dword ptr [r10 + 0]                // old
   mov r13, 1
   mov r14, r12
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 2                        // old
   mov r13, 2
@@ -1450,7 +1450,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 4                        // old
   mov r13, 3
@@ -1458,7 +1458,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 8                        // old
   mov r13, 4
@@ -1466,7 +1466,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 16                       // old
   mov r13, 5
@@ -1474,7 +1474,7 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 32                       // old
   mov r13, 6
@@ -1482,39 +1482,37 @@ L(if_else):
   cmp r14, r13
   cmova r14, r13
   shl r14, 2
-  lea r13, [rdx + r14]
+  lea r13, [r10 + r14]
   vpbroadcastd ymm15, dword ptr [r13 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 64                       // old
   mov r13, 7
   cmp r12, r13
   cmova r12, r13
   shl r12, 2
-  lea rdx, [rdx + r12]
-  vpbroadcastd ymm15, dword ptr [rdx + 0]                // one
+  lea r10, [r10 + r12]
+  vpbroadcastd ymm15, dword ptr [r10 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 128                      // old
   vaddps ymm0, ymm0, ymm14                               // out
   vmaxps ymm0, ymm12, ymm0                               // out
   vminps ymm0, ymm13, ymm0                               // out_0_0
-  mov rdx, 8
-  cmp rbp, rdx
-  cmovb rbp, rdx
-  sub rbp, rdx
-  mov r12, qword ptr [rsp + 16]                          // n_left
-  cmp r12, rdx
-  cmovb r12, rdx
-  sub r12, rdx
-  mov rdx, qword ptr [rsp + 40]                          // dst_tile
-  lea rdx, [rdx + 32]
-  mov r13, qword ptr [rsp + 40]                          // dst_tile
+  mov r10, 8
+  cmp rbp, r10
+  cmovb rbp, r10
+  sub rbp, r10
+  mov r12, qword ptr [rsp + 0]                           // n_left
+  cmp r12, r10
+  cmovb r12, r10
+  sub r12, r10
+  lea r10, [rdx + 32]
   test r12, r12
-  cmovz rdx, r13
-  vpbroadcastd ymm14, dword ptr [rdx + 0]                // old
+  cmovz r10, rdx
+  vpbroadcastd ymm14, dword ptr [r10 + 0]                // old
   mov r12, 1
   mov r13, rbp
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
-  lea r12, [rdx + r13]
+  lea r12, [r10 + r13]
   vpbroadcastd ymm15, dword ptr [r12 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 2                        // old
   mov r12, 2
@@ -1522,7 +1520,7 @@ L(if_else):
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
-  lea r12, [rdx + r13]
+  lea r12, [r10 + r13]
   vpbroadcastd ymm15, dword ptr [r12 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 4                        // old
   mov r12, 3
@@ -1530,7 +1528,7 @@ L(if_else):
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
-  lea r12, [rdx + r13]
+  lea r12, [r10 + r13]
   vpbroadcastd ymm15, dword ptr [r12 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 8                        // old
   mov r12, 4
@@ -1538,7 +1536,7 @@ L(if_else):
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
-  lea r12, [rdx + r13]
+  lea r12, [r10 + r13]
   vpbroadcastd ymm15, dword ptr [r12 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 16                       // old
   mov r12, 5
@@ -1546,7 +1544,7 @@ L(if_else):
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
-  lea r12, [rdx + r13]
+  lea r12, [r10 + r13]
   vpbroadcastd ymm15, dword ptr [r12 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 32                       // old
   mov r12, 6
@@ -1554,22 +1552,22 @@ L(if_else):
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
-  lea r12, [rdx + r13]
+  lea r12, [r10 + r13]
   vpbroadcastd ymm15, dword ptr [r12 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 64                       // old
   mov r12, 7
   cmp rbp, r12
   cmova rbp, r12
   shl rbp, 2
-  lea rdx, [rdx + rbp]
-  vpbroadcastd ymm15, dword ptr [rdx + 0]                // one
+  lea r10, [r10 + rbp]
+  vpbroadcastd ymm15, dword ptr [r10 + 0]                // one
   vpblendd ymm14, ymm14, ymm15, 128                      // old
   vaddps ymm1, ymm1, ymm14                               // out
   vmaxps ymm1, ymm12, ymm1                               // out
   vminps ymm1, ymm13, ymm1                               // out_0_1
-  mov rdx, 1
-  mov rbp, qword ptr [rsp + 16]                          // n_left
-  cmp rbp, rdx                                           // unless n_left at_least 
+  mov r10, 1
+  mov rbp, qword ptr [rsp + 0]                           // n_left
+  cmp rbp, r10                                           // unless n_left at_least 
   jb L(if_2_done)
   vextracti128 xmm12, ymm10, 0
   vpextrd dword ptr [rdi + 0], xmm12, 0
@@ -1580,415 +1578,400 @@ L(if_else):
   vextracti128 xmm12, ymm4, 0
   vpextrd dword ptr [r8 + 0], xmm12, 0
   vextracti128 xmm12, ymm2, 0
-  vpextrd dword ptr [r10 + 0], xmm12, 0
+  vpextrd dword ptr [r9 + 0], xmm12, 0
   vextracti128 xmm12, ymm0, 0
-  mov rdx, qword ptr [rsp + 40]                          // dst_tile
   vpextrd dword ptr [rdx + 0], xmm12, 0
 L(if_2_done):
-  mov rdx, 2
-  mov rbp, qword ptr [rsp + 16]                          // n_left
-  cmp rbp, rdx                                           // unless n_left at_least 
+  mov r10, 2
+  mov rbp, qword ptr [rsp + 0]                           // n_left
+  cmp rbp, r10                                           // unless n_left at_least 
   jb L(if_3_done)
-  lea rdx, [rdi + 4]
+  lea r10, [rdi + 4]
   vextracti128 xmm12, ymm10, 0
-  vpextrd dword ptr [rdx + 0], xmm12, 1
-  lea rdx, [rbx + 4]
+  vpextrd dword ptr [r10 + 0], xmm12, 1
+  lea r10, [rbx + 4]
   vextracti128 xmm12, ymm8, 0
-  vpextrd dword ptr [rdx + 0], xmm12, 1
-  lea rdx, [r11 + 4]
+  vpextrd dword ptr [r10 + 0], xmm12, 1
+  lea r10, [r11 + 4]
   vextracti128 xmm12, ymm6, 0
-  vpextrd dword ptr [rdx + 0], xmm12, 1
-  lea rdx, [r8 + 4]
+  vpextrd dword ptr [r10 + 0], xmm12, 1
+  lea r10, [r8 + 4]
   vextracti128 xmm12, ymm4, 0
-  vpextrd dword ptr [rdx + 0], xmm12, 1
-  lea rdx, [r10 + 4]
+  vpextrd dword ptr [r10 + 0], xmm12, 1
+  lea r10, [r9 + 4]
   vextracti128 xmm12, ymm2, 0
-  vpextrd dword ptr [rdx + 0], xmm12, 1
-  mov rdx, qword ptr [rsp + 40]                          // dst_tile
-  lea rdx, [rdx + 4]
+  vpextrd dword ptr [r10 + 0], xmm12, 1
+  lea r10, [rdx + 4]
   vextracti128 xmm12, ymm0, 0
-  vpextrd dword ptr [rdx + 0], xmm12, 1
+  vpextrd dword ptr [r10 + 0], xmm12, 1
 L(if_3_done):
-  mov rdx, 3
-  mov rbp, qword ptr [rsp + 16]                          // n_left
-  cmp rbp, rdx                                           // unless n_left at_least 
+  mov r10, 3
+  mov rbp, qword ptr [rsp + 0]                           // n_left
+  cmp rbp, r10                                           // unless n_left at_least 
   jb L(if_4_done)
-  lea rdx, [rdi + 8]
+  lea r10, [rdi + 8]
   vextracti128 xmm12, ymm10, 0
-  vpextrd dword ptr [rdx + 0], xmm12, 2
-  lea rdx, [rbx + 8]
+  vpextrd dword ptr [r10 + 0], xmm12, 2
+  lea r10, [rbx + 8]
   vextracti128 xmm12, ymm8, 0
-  vpextrd dword ptr [rdx + 0], xmm12, 2
-  lea rdx, [r11 + 8]
+  vpextrd dword ptr [r10 + 0], xmm12, 2
+  lea r10, [r11 + 8]
   vextracti128 xmm12, ymm6, 0
-  vpextrd dword ptr [rdx + 0], xmm12, 2
-  lea rdx, [r8 + 8]
+  vpextrd dword ptr [r10 + 0], xmm12, 2
+  lea r10, [r8 + 8]
   vextracti128 xmm12, ymm4, 0
-  vpextrd dword ptr [rdx + 0], xmm12, 2
-  lea rdx, [r10 + 8]
+  vpextrd dword ptr [r10 + 0], xmm12, 2
+  lea r10, [r9 + 8]
   vextracti128 xmm12, ymm2, 0
-  vpextrd dword ptr [rdx + 0], xmm12, 2
-  mov rdx, qword ptr [rsp + 40]                          // dst_tile
-  lea rdx, [rdx + 8]
+  vpextrd dword ptr [r10 + 0], xmm12, 2
+  lea r10, [rdx + 8]
   vextracti128 xmm12, ymm0, 0
-  vpextrd dword ptr [rdx + 0], xmm12, 2
+  vpextrd dword ptr [r10 + 0], xmm12, 2
 L(if_4_done):
-  mov rdx, 4
-  mov rbp, qword ptr [rsp + 16]                          // n_left
-  cmp rbp, rdx                                           // unless n_left at_least 
+  mov r10, 4
+  mov rbp, qword ptr [rsp + 0]                           // n_left
+  cmp rbp, r10                                           // unless n_left at_least 
   jb L(if_5_done)
-  lea rdx, [rdi + 12]
+  lea r10, [rdi + 12]
   vextracti128 xmm12, ymm10, 0
-  vpextrd dword ptr [rdx + 0], xmm12, 3
-  lea rdx, [rbx + 12]
+  vpextrd dword ptr [r10 + 0], xmm12, 3
+  lea r10, [rbx + 12]
   vextracti128 xmm12, ymm8, 0
-  vpextrd dword ptr [rdx + 0], xmm12, 3
-  lea rdx, [r11 + 12]
+  vpextrd dword ptr [r10 + 0], xmm12, 3
+  lea r10, [r11 + 12]
   vextracti128 xmm12, ymm6, 0
-  vpextrd dword ptr [rdx + 0], xmm12, 3
-  lea rdx, [r8 + 12]
+  vpextrd dword ptr [r10 + 0], xmm12, 3
+  lea r10, [r8 + 12]
   vextracti128 xmm12, ymm4, 0
-  vpextrd dword ptr [rdx + 0], xmm12, 3
-  lea rdx, [r10 + 12]
+  vpextrd dword ptr [r10 + 0], xmm12, 3
+  lea r10, [r9 + 12]
   vextracti128 xmm12, ymm2, 0
-  vpextrd dword ptr [rdx + 0], xmm12, 3
-  mov rdx, qword ptr [rsp + 40]                          // dst_tile
-  lea rdx, [rdx + 12]
+  vpextrd dword ptr [r10 + 0], xmm12, 3
+  lea r10, [rdx + 12]
   vextracti128 xmm12, ymm0, 0
-  vpextrd dword ptr [rdx + 0], xmm12, 3
+  vpextrd dword ptr [r10 + 0], xmm12, 3
 L(if_5_done):
-  mov rdx, 5
-  mov rbp, qword ptr [rsp + 16]                          // n_left
-  cmp rbp, rdx                                           // unless n_left at_least 
+  mov r10, 5
+  mov rbp, qword ptr [rsp + 0]                           // n_left
+  cmp rbp, r10                                           // unless n_left at_least 
   jb L(if_6_done)
-  lea rdx, [rdi + 16]
+  lea r10, [rdi + 16]
   vextracti128 xmm12, ymm10, 1
-  vpextrd dword ptr [rdx + 0], xmm12, 0
-  lea rdx, [rbx + 16]
+  vpextrd dword ptr [r10 + 0], xmm12, 0
+  lea r10, [rbx + 16]
   vextracti128 xmm12, ymm8, 1
-  vpextrd dword ptr [rdx + 0], xmm12, 0
-  lea rdx, [r11 + 16]
+  vpextrd dword ptr [r10 + 0], xmm12, 0
+  lea r10, [r11 + 16]
   vextracti128 xmm12, ymm6, 1
-  vpextrd dword ptr [rdx + 0], xmm12, 0
-  lea rdx, [r8 + 16]
+  vpextrd dword ptr [r10 + 0], xmm12, 0
+  lea r10, [r8 + 16]
   vextracti128 xmm12, ymm4, 1
-  vpextrd dword ptr [rdx + 0], xmm12, 0
-  lea rdx, [r10 + 16]
+  vpextrd dword ptr [r10 + 0], xmm12, 0
+  lea r10, [r9 + 16]
   vextracti128 xmm12, ymm2, 1
-  vpextrd dword ptr [rdx + 0], xmm12, 0
-  mov rdx, qword ptr [rsp + 40]                          // dst_tile
-  lea rdx, [rdx + 16]
+  vpextrd dword ptr [r10 + 0], xmm12, 0
+  lea r10, [rdx + 16]
   vextracti128 xmm12, ymm0, 1
-  vpextrd dword ptr [rdx + 0], xmm12, 0
+  vpextrd dword ptr [r10 + 0], xmm12, 0
 L(if_6_done):
-  mov rdx, 6
-  mov rbp, qword ptr [rsp + 16]                          // n_left
-  cmp rbp, rdx                                           // unless n_left at_least 
+  mov r10, 6
+  mov rbp, qword ptr [rsp + 0]                           // n_left
+  cmp rbp, r10                                           // unless n_left at_least 
   jb L(if_7_done)
-  lea rdx, [rdi + 20]
+  lea r10, [rdi + 20]
   vextracti128 xmm12, ymm10, 1
-  vpextrd dword ptr [rdx + 0], xmm12, 1
-  lea rdx, [rbx + 20]
+  vpextrd dword ptr [r10 + 0], xmm12, 1
+  lea r10, [rbx + 20]
   vextracti128 xmm12, ymm8, 1
-  vpextrd dword ptr [rdx + 0], xmm12, 1
-  lea rdx, [r11 + 20]
+  vpextrd dword ptr [r10 + 0], xmm12, 1
+  lea r10, [r11 + 20]
   vextracti128 xmm12, ymm6, 1
-  vpextrd dword ptr [rdx + 0], xmm12, 1
-  lea rdx, [r8 + 20]
+  vpextrd dword ptr [r10 + 0], xmm12, 1
+  lea r10, [r8 + 20]
   vextracti128 xmm12, ymm4, 1
-  vpextrd dword ptr [rdx + 0], xmm12, 1
-  lea rdx, [r10 + 20]
+  vpextrd dword ptr [r10 + 0], xmm12, 1
+  lea r10, [r9 + 20]
   vextracti128 xmm12, ymm2, 1
-  vpextrd dword ptr [rdx + 0], xmm12, 1
-  mov rdx, qword ptr [rsp + 40]                          // dst_tile
-  lea rdx, [rdx + 20]
+  vpextrd dword ptr [r10 + 0], xmm12, 1
+  lea r10, [rdx + 20]
   vextracti128 xmm12, ymm0, 1
-  vpextrd dword ptr [rdx + 0], xmm12, 1
+  vpextrd dword ptr [r10 + 0], xmm12, 1
 L(if_7_done):
-  mov rdx, 7
-  mov rbp, qword ptr [rsp + 16]                          // n_left
-  cmp rbp, rdx                                           // unless n_left at_least 
+  mov r10, 7
+  mov rbp, qword ptr [rsp + 0]                           // n_left
+  cmp rbp, r10                                           // unless n_left at_least 
   jb L(if_8_done)
-  lea rdx, [rdi + 24]
+  lea r10, [rdi + 24]
   vextracti128 xmm12, ymm10, 1
-  vpextrd dword ptr [rdx + 0], xmm12, 2
-  lea rdx, [rbx + 24]
+  vpextrd dword ptr [r10 + 0], xmm12, 2
+  lea r10, [rbx + 24]
   vextracti128 xmm12, ymm8, 1
-  vpextrd dword ptr [rdx + 0], xmm12, 2
-  lea rdx, [r11 + 24]
+  vpextrd dword ptr [r10 + 0], xmm12, 2
+  lea r10, [r11 + 24]
   vextracti128 xmm12, ymm6, 1
-  vpextrd dword ptr [rdx + 0], xmm12, 2
-  lea rdx, [r8 + 24]
+  vpextrd dword ptr [r10 + 0], xmm12, 2
+  lea r10, [r8 + 24]
   vextracti128 xmm12, ymm4, 1
-  vpextrd dword ptr [rdx + 0], xmm12, 2
-  lea rdx, [r10 + 24]
+  vpextrd dword ptr [r10 + 0], xmm12, 2
+  lea r10, [r9 + 24]
   vextracti128 xmm12, ymm2, 1
-  vpextrd dword ptr [rdx + 0], xmm12, 2
-  mov rdx, qword ptr [rsp + 40]                          // dst_tile
-  lea rdx, [rdx + 24]
+  vpextrd dword ptr [r10 + 0], xmm12, 2
+  lea r10, [rdx + 24]
   vextracti128 xmm12, ymm0, 1
-  vpextrd dword ptr [rdx + 0], xmm12, 2
+  vpextrd dword ptr [r10 + 0], xmm12, 2
 L(if_8_done):
-  mov rdx, 8
-  mov rbp, qword ptr [rsp + 16]                          // n_left
-  cmp rbp, rdx                                           // unless n_left at_least 
+  mov r10, 8
+  mov rbp, qword ptr [rsp + 0]                           // n_left
+  cmp rbp, r10                                           // unless n_left at_least 
   jb L(if_9_done)
-  lea rdx, [rdi + 28]
+  lea r10, [rdi + 28]
   vextracti128 xmm10, ymm10, 1
-  vpextrd dword ptr [rdx + 0], xmm10, 3
-  lea rdx, [rbx + 28]
+  vpextrd dword ptr [r10 + 0], xmm10, 3
+  lea r10, [rbx + 28]
   vextracti128 xmm8, ymm8, 1
-  vpextrd dword ptr [rdx + 0], xmm8, 3
-  lea rdx, [r11 + 28]
+  vpextrd dword ptr [r10 + 0], xmm8, 3
+  lea r10, [r11 + 28]
   vextracti128 xmm6, ymm6, 1
-  vpextrd dword ptr [rdx + 0], xmm6, 3
-  lea rdx, [r8 + 28]
+  vpextrd dword ptr [r10 + 0], xmm6, 3
+  lea r10, [r8 + 28]
   vextracti128 xmm4, ymm4, 1
-  vpextrd dword ptr [rdx + 0], xmm4, 3
-  lea rdx, [r10 + 28]
+  vpextrd dword ptr [r10 + 0], xmm4, 3
+  lea r10, [r9 + 28]
   vextracti128 xmm2, ymm2, 1
-  vpextrd dword ptr [rdx + 0], xmm2, 3
-  mov rdx, qword ptr [rsp + 40]                          // dst_tile
-  lea rdx, [rdx + 28]
+  vpextrd dword ptr [r10 + 0], xmm2, 3
+  lea r10, [rdx + 28]
   vextracti128 xmm0, ymm0, 1
-  vpextrd dword ptr [rdx + 0], xmm0, 3
+  vpextrd dword ptr [r10 + 0], xmm0, 3
 L(if_9_done):
-  mov rdx, 9
-  mov rbp, qword ptr [rsp + 16]                          // n_left
-  cmp rbp, rdx                                           // unless n_left at_least 
+  mov r10, 9
+  mov rbp, qword ptr [rsp + 0]                           // n_left
+  cmp rbp, r10                                           // unless n_left at_least 
   jb L(if_10_done)
-  lea rdx, [rdi + 32]
+  lea r10, [rdi + 32]
   vextracti128 xmm0, ymm11, 0
-  vpextrd dword ptr [rdx + 0], xmm0, 0
-  lea rdx, [rbx + 32]
+  vpextrd dword ptr [r10 + 0], xmm0, 0
+  lea r10, [rbx + 32]
   vextracti128 xmm0, ymm9, 0
-  vpextrd dword ptr [rdx + 0], xmm0, 0
-  lea rdx, [r11 + 32]
+  vpextrd dword ptr [r10 + 0], xmm0, 0
+  lea r10, [r11 + 32]
   vextracti128 xmm0, ymm7, 0
-  vpextrd dword ptr [rdx + 0], xmm0, 0
-  lea rdx, [r8 + 32]
+  vpextrd dword ptr [r10 + 0], xmm0, 0
+  lea r10, [r8 + 32]
   vextracti128 xmm0, ymm5, 0
-  vpextrd dword ptr [rdx + 0], xmm0, 0
-  lea rdx, [r10 + 32]
+  vpextrd dword ptr [r10 + 0], xmm0, 0
+  lea r10, [r9 + 32]
   vextracti128 xmm0, ymm3, 0
-  vpextrd dword ptr [rdx + 0], xmm0, 0
-  mov rdx, qword ptr [rsp + 40]                          // dst_tile
-  lea rdx, [rdx + 32]
+  vpextrd dword ptr [r10 + 0], xmm0, 0
+  lea r10, [rdx + 32]
   vextracti128 xmm0, ymm1, 0
-  vpextrd dword ptr [rdx + 0], xmm0, 0
+  vpextrd dword ptr [r10 + 0], xmm0, 0
 L(if_10_done):
-  mov rdx, 10
-  mov rbp, qword ptr [rsp + 16]                          // n_left
-  cmp rbp, rdx                                           // unless n_left at_least 
+  mov r10, 10
+  mov rbp, qword ptr [rsp + 0]                           // n_left
+  cmp rbp, r10                                           // unless n_left at_least 
   jb L(if_11_done)
-  lea rdx, [rdi + 36]
+  lea r10, [rdi + 36]
   vextracti128 xmm0, ymm11, 0
-  vpextrd dword ptr [rdx + 0], xmm0, 1
-  lea rdx, [rbx + 36]
+  vpextrd dword ptr [r10 + 0], xmm0, 1
+  lea r10, [rbx + 36]
   vextracti128 xmm0, ymm9, 0
-  vpextrd dword ptr [rdx + 0], xmm0, 1
-  lea rdx, [r11 + 36]
+  vpextrd dword ptr [r10 + 0], xmm0, 1
+  lea r10, [r11 + 36]
   vextracti128 xmm0, ymm7, 0
-  vpextrd dword ptr [rdx + 0], xmm0, 1
-  lea rdx, [r8 + 36]
+  vpextrd dword ptr [r10 + 0], xmm0, 1
+  lea r10, [r8 + 36]
   vextracti128 xmm0, ymm5, 0
-  vpextrd dword ptr [rdx + 0], xmm0, 1
-  lea rdx, [r10 + 36]
+  vpextrd dword ptr [r10 + 0], xmm0, 1
+  lea r10, [r9 + 36]
   vextracti128 xmm0, ymm3, 0
-  vpextrd dword ptr [rdx + 0], xmm0, 1
-  mov rdx, qword ptr [rsp + 40]                          // dst_tile
-  lea rdx, [rdx + 36]
+  vpextrd dword ptr [r10 + 0], xmm0, 1
+  lea r10, [rdx + 36]
   vextracti128 xmm0, ymm1, 0
-  vpextrd dword ptr [rdx + 0], xmm0, 1
+  vpextrd dword ptr [r10 + 0], xmm0, 1
 L(if_11_done):
-  mov rdx, 11
-  mov rbp, qword ptr [rsp + 16]                          // n_left
-  cmp rbp, rdx                                           // unless n_left at_least 
+  mov r10, 11
+  mov rbp, qword ptr [rsp + 0]                           // n_left
+  cmp rbp, r10                                           // unless n_left at_least 
   jb L(if_12_done)
-  lea rdx, [rdi + 40]
+  lea r10, [rdi + 40]
   vextracti128 xmm0, ymm11, 0
-  vpextrd dword ptr [rdx + 0], xmm0, 2
-  lea rdx, [rbx + 40]
+  vpextrd dword ptr [r10 + 0], xmm0, 2
+  lea r10, [rbx + 40]
   vextracti128 xmm0, ymm9, 0
-  vpextrd dword ptr [rdx + 0], xmm0, 2
-  lea rdx, [r11 + 40]
+  vpextrd dword ptr [r10 + 0], xmm0, 2
+  lea r10, [r11 + 40]
   vextracti128 xmm0, ymm7, 0
-  vpextrd dword ptr [rdx + 0], xmm0, 2
-  lea rdx, [r8 + 40]
+  vpextrd dword ptr [r10 + 0], xmm0, 2
+  lea r10, [r8 + 40]
   vextracti128 xmm0, ymm5, 0
-  vpextrd dword ptr [rdx + 0], xmm0, 2
-  lea rdx, [r10 + 40]
+  vpextrd dword ptr [r10 + 0], xmm0, 2
+  lea r10, [r9 + 40]
   vextracti128 xmm0, ymm3, 0
-  vpextrd dword ptr [rdx + 0], xmm0, 2
-  mov rdx, qword ptr [rsp + 40]                          // dst_tile
-  lea rdx, [rdx + 40]
+  vpextrd dword ptr [r10 + 0], xmm0, 2
+  lea r10, [rdx + 40]
   vextracti128 xmm0, ymm1, 0
-  vpextrd dword ptr [rdx + 0], xmm0, 2
+  vpextrd dword ptr [r10 + 0], xmm0, 2
 L(if_12_done):
-  mov rdx, 12
-  mov rbp, qword ptr [rsp + 16]                          // n_left
-  cmp rbp, rdx                                           // unless n_left at_least 
+  mov r10, 12
+  mov rbp, qword ptr [rsp + 0]                           // n_left
+  cmp rbp, r10                                           // unless n_left at_least 
   jb L(if_13_done)
-  lea rdx, [rdi + 44]
+  lea r10, [rdi + 44]
   vextracti128 xmm0, ymm11, 0
-  vpextrd dword ptr [rdx + 0], xmm0, 3
-  lea rdx, [rbx + 44]
+  vpextrd dword ptr [r10 + 0], xmm0, 3
+  lea r10, [rbx + 44]
   vextracti128 xmm0, ymm9, 0
-  vpextrd dword ptr [rdx + 0], xmm0, 3
-  lea rdx, [r11 + 44]
+  vpextrd dword ptr [r10 + 0], xmm0, 3
+  lea r10, [r11 + 44]
   vextracti128 xmm0, ymm7, 0
-  vpextrd dword ptr [rdx + 0], xmm0, 3
-  lea rdx, [r8 + 44]
+  vpextrd dword ptr [r10 + 0], xmm0, 3
+  lea r10, [r8 + 44]
   vextracti128 xmm0, ymm5, 0
-  vpextrd dword ptr [rdx + 0], xmm0, 3
-  lea rdx, [r10 + 44]
+  vpextrd dword ptr [r10 + 0], xmm0, 3
+  lea r10, [r9 + 44]
   vextracti128 xmm0, ymm3, 0
-  vpextrd dword ptr [rdx + 0], xmm0, 3
-  mov rdx, qword ptr [rsp + 40]                          // dst_tile
-  lea rdx, [rdx + 44]
+  vpextrd dword ptr [r10 + 0], xmm0, 3
+  lea r10, [rdx + 44]
   vextracti128 xmm0, ymm1, 0
-  vpextrd dword ptr [rdx + 0], xmm0, 3
+  vpextrd dword ptr [r10 + 0], xmm0, 3
 L(if_13_done):
-  mov rdx, 13
-  mov rbp, qword ptr [rsp + 16]                          // n_left
-  cmp rbp, rdx                                           // unless n_left at_least 
+  mov r10, 13
+  mov rbp, qword ptr [rsp + 0]                           // n_left
+  cmp rbp, r10                                           // unless n_left at_least 
   jb L(if_14_done)
-  lea rdx, [rdi + 48]
+  lea r10, [rdi + 48]
   vextracti128 xmm0, ymm11, 1
-  vpextrd dword ptr [rdx + 0], xmm0, 0
-  lea rdx, [rbx + 48]
+  vpextrd dword ptr [r10 + 0], xmm0, 0
+  lea r10, [rbx + 48]
   vextracti128 xmm0, ymm9, 1
-  vpextrd dword ptr [rdx + 0], xmm0, 0
-  lea rdx, [r11 + 48]
+  vpextrd dword ptr [r10 + 0], xmm0, 0
+  lea r10, [r11 + 48]
   vextracti128 xmm0, ymm7, 1
-  vpextrd dword ptr [rdx + 0], xmm0, 0
-  lea rdx, [r8 + 48]
+  vpextrd dword ptr [r10 + 0], xmm0, 0
+  lea r10, [r8 + 48]
   vextracti128 xmm0, ymm5, 1
-  vpextrd dword ptr [rdx + 0], xmm0, 0
-  lea rdx, [r10 + 48]
+  vpextrd dword ptr [r10 + 0], xmm0, 0
+  lea r10, [r9 + 48]
   vextracti128 xmm0, ymm3, 1
-  vpextrd dword ptr [rdx + 0], xmm0, 0
-  mov rdx, qword ptr [rsp + 40]                          // dst_tile
-  lea rdx, [rdx + 48]
+  vpextrd dword ptr [r10 + 0], xmm0, 0
+  lea r10, [rdx + 48]
   vextracti128 xmm0, ymm1, 1
-  vpextrd dword ptr [rdx + 0], xmm0, 0
+  vpextrd dword ptr [r10 + 0], xmm0, 0
 L(if_14_done):
-  mov rdx, 14
-  mov rbp, qword ptr [rsp + 16]                          // n_left
-  cmp rbp, rdx                                           // unless n_left at_least 
+  mov r10, 14
+  mov rbp, qword ptr [rsp + 0]                           // n_left
+  cmp rbp, r10                                           // unless n_left at_least 
   jb L(if_15_done)
-  lea rdx, [rdi + 52]
+  lea r10, [rdi + 52]
   vextracti128 xmm0, ymm11, 1
-  vpextrd dword ptr [rdx + 0], xmm0, 1
-  lea rdx, [rbx + 52]
+  vpextrd dword ptr [r10 + 0], xmm0, 1
+  lea r10, [rbx + 52]
   vextracti128 xmm0, ymm9, 1
-  vpextrd dword ptr [rdx + 0], xmm0, 1
-  lea rdx, [r11 + 52]
+  vpextrd dword ptr [r10 + 0], xmm0, 1
+  lea r10, [r11 + 52]
   vextracti128 xmm0, ymm7, 1
-  vpextrd dword ptr [rdx + 0], xmm0, 1
-  lea rdx, [r8 + 52]
+  vpextrd dword ptr [r10 + 0], xmm0, 1
+  lea r10, [r8 + 52]
   vextracti128 xmm0, ymm5, 1
-  vpextrd dword ptr [rdx + 0], xmm0, 1
-  lea rdx, [r10 + 52]
+  vpextrd dword ptr [r10 + 0], xmm0, 1
+  lea r10, [r9 + 52]
   vextracti128 xmm0, ymm3, 1
-  vpextrd dword ptr [rdx + 0], xmm0, 1
-  mov rdx, qword ptr [rsp + 40]                          // dst_tile
-  lea rdx, [rdx + 52]
+  vpextrd dword ptr [r10 + 0], xmm0, 1
+  lea r10, [rdx + 52]
   vextracti128 xmm0, ymm1, 1
-  vpextrd dword ptr [rdx + 0], xmm0, 1
+  vpextrd dword ptr [r10 + 0], xmm0, 1
 L(if_15_done):
-  mov rdx, 15
-  mov rbp, qword ptr [rsp + 16]                          // n_left
-  cmp rbp, rdx                                           // unless n_left at_least 
+  mov r10, 15
+  mov rbp, qword ptr [rsp + 0]                           // n_left
+  cmp rbp, r10                                           // unless n_left at_least 
   jb L(if_16_done)
-  lea rdx, [rdi + 56]
+  lea rdi, [rdi + 56]
   vextracti128 xmm0, ymm11, 1
-  vpextrd dword ptr [rdx + 0], xmm0, 2
-  lea rdx, [rbx + 56]
+  vpextrd dword ptr [rdi + 0], xmm0, 2
+  lea rdi, [rbx + 56]
   vextracti128 xmm0, ymm9, 1
-  vpextrd dword ptr [rdx + 0], xmm0, 2
-  lea rdx, [r11 + 56]
+  vpextrd dword ptr [rdi + 0], xmm0, 2
+  lea rdi, [r11 + 56]
   vextracti128 xmm0, ymm7, 1
-  vpextrd dword ptr [rdx + 0], xmm0, 2
-  lea rdx, [r8 + 56]
+  vpextrd dword ptr [rdi + 0], xmm0, 2
+  lea rdi, [r8 + 56]
   vextracti128 xmm0, ymm5, 1
-  vpextrd dword ptr [rdx + 0], xmm0, 2
-  lea rdx, [r10 + 56]
+  vpextrd dword ptr [rdi + 0], xmm0, 2
+  lea rdi, [r9 + 56]
   vextracti128 xmm0, ymm3, 1
-  vpextrd dword ptr [rdx + 0], xmm0, 2
-  mov rdx, qword ptr [rsp + 40]                          // dst_tile
-  lea rdx, [rdx + 56]
+  vpextrd dword ptr [rdi + 0], xmm0, 2
+  lea rdi, [rdx + 56]
   vextracti128 xmm0, ymm1, 1
-  vpextrd dword ptr [rdx + 0], xmm0, 2
+  vpextrd dword ptr [rdi + 0], xmm0, 2
 L(if_16_done):
 L(if_done):
-  mov rdx, qword ptr [rsp + 32]                          // args
-  mov rdx, qword ptr [rdx + 8*13]                        // dst_stride
-  mov rdi, 6
-  imul rdx, rdi
-  mov rdi, 6
-  cmp r9, rdi
-  cmovb r9, rdi
-  sub r9, rdi
-  mov rdi, qword ptr [rsp + 40]                          // dst_tile
-  lea rdx, [rdi + rdx]
-  mov rdi, qword ptr [rsp + 32]                          // args
+  mov rdi, qword ptr [rsp + 72]                          // args
+  mov rdi, qword ptr [rdi + 8*13]                        // dst_stride
+  mov r8, 6
+  imul rdi, r8
+  mov r8, 6
+  mov r9, qword ptr [rsp + 64]                           // m_left
+  cmp r9, r8
+  cmovb r9, r8
+  sub r9, r8
+  lea rdx, [rdx + rdi]
+  mov rdi, qword ptr [rsp + 72]                          // args
   mov rdi, qword ptr [rdi + 8*6]                         // lhs_stride
   mov r8, 6
   imul rdi, r8
-  mov r8, qword ptr [rsp + 0]                            // lhs_panel
+  mov r8, qword ptr [rsp + 32]                           // lhs_panel
   lea rdi, [r8 + rdi]
-  mov r8, qword ptr [rsp + 8]                            // ahead
+  mov r8, qword ptr [rsp + 48]                           // ahead
   sub rcx, 6                                             // next m
   ja L(m)
 L(m_done):
   mov rcx, 16
-  mov rdi, qword ptr [rsp + 16]                          // n_left
+  mov rdi, qword ptr [rsp + 0]                           // n_left
   cmp rdi, rcx
   cmovb rdi, rcx
   sub rdi, rcx
-  mov rcx, qword ptr [rsp + 24]                          // column_bytes
+  mov rcx, qword ptr [rsp + 8]                           // column_bytes
   lea rcx, [rcx + 64]
-  mov rdx, qword ptr [rsp + 32]                          // args
+  mov rdx, qword ptr [rsp + 72]                          // args
   mov rdx, qword ptr [rdx + 8*11]                        // rhs_stride
-  mov r8, qword ptr [rsp + 48]                           // rhs_panel
+  mov r8, qword ptr [rsp + 16]                           // rhs_panel
   lea rdx, [r8 + rdx]
   sub rax, 16                                            // next n
   ja L(n)
 L(n_done):
 #if defined(__ELF__) || defined(__APPLE__)
-  mov rbx, qword ptr [rsp + 56]
-  mov rbp, qword ptr [rsp + 64]
-  mov r12, qword ptr [rsp + 72]
-  mov r13, qword ptr [rsp + 80]
-  mov r14, qword ptr [rsp + 88]
-  mov r15, qword ptr [rsp + 96]
-  add rsp, 104
+  mov rbx, qword ptr [rsp + 80]
+  mov rbp, qword ptr [rsp + 88]
+  mov r12, qword ptr [rsp + 96]
+  mov r13, qword ptr [rsp + 104]
+  mov r14, qword ptr [rsp + 112]
+  mov r15, qword ptr [rsp + 120]
+  add rsp, 136
   .cfi_def_cfa_offset 8
   vzeroupper
   ret
   .cfi_endproc
 #elif defined(_WIN32)
   vzeroupper
-  mov rsi, qword ptr [rsp + 56]
-  mov rdi, qword ptr [rsp + 64]
-  mov rbx, qword ptr [rsp + 72]
-  mov rbp, qword ptr [rsp + 80]
-  mov r12, qword ptr [rsp + 88]
-  mov r13, qword ptr [rsp + 96]
-  mov r14, qword ptr [rsp + 104]
-  mov r15, qword ptr [rsp + 112]
-  vmovaps xmm6, xmmword ptr [rsp + 128]
-  vmovaps xmm7, xmmword ptr [rsp + 144]
-  vmovaps xmm8, xmmword ptr [rsp + 160]
-  vmovaps xmm9, xmmword ptr [rsp + 176]
-  vmovaps xmm10, xmmword ptr [rsp + 192]
-  vmovaps xmm11, xmmword ptr [rsp + 208]
-  vmovaps xmm12, xmmword ptr [rsp + 224]
-  vmovaps xmm13, xmmword ptr [rsp + 240]
-  vmovaps xmm14, xmmword ptr [rsp + 256]
-  vmovaps xmm15, xmmword ptr [rsp + 272]
-  add rsp, 296
+  mov rsi, qword ptr [rsp + 80]
+  mov rdi, qword ptr [rsp + 88]
+  mov rbx, qword ptr [rsp + 96]
+  mov rbp, qword ptr [rsp + 104]
+  mov r12, qword ptr [rsp + 112]
+  mov r13, qword ptr [rsp + 120]
+  mov r14, qword ptr [rsp + 128]
+  mov r15, qword ptr [rsp + 136]
+  vmovaps xmm6, xmmword ptr [rsp + 144]
+  vmovaps xmm7, xmmword ptr [rsp + 160]
+  vmovaps xmm8, xmmword ptr [rsp + 176]
+  vmovaps xmm9, xmmword ptr [rsp + 192]
+  vmovaps xmm10, xmmword ptr [rsp + 208]
+  vmovaps xmm11, xmmword ptr [rsp + 224]
+  vmovaps xmm12, xmmword ptr [rsp + 240]
+  vmovaps xmm13, xmmword ptr [rsp + 256]
+  vmovaps xmm14, xmmword ptr [rsp + 272]
+  vmovaps xmm15, xmmword ptr [rsp + 288]
+  add rsp, 312
   ret
   .seh_endproc
 #endif

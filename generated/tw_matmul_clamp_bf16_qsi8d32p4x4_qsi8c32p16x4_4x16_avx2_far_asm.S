@@ -46,60 +46,60 @@ tw_matmul_clamp_bf16_qsi8d32p4x4_qsi8c32p16x4_4x16_avx2_far_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   endbr64
-  sub rsp, 328
-  .cfi_def_cfa_offset 336
-  mov qword ptr [rsp + 272], rbx
+  sub rsp, 376
+  .cfi_def_cfa_offset 384
+  mov qword ptr [rsp + 320], rbx
   .cfi_offset rbx, -64
-  mov qword ptr [rsp + 280], rbp
+  mov qword ptr [rsp + 328], rbp
   .cfi_offset rbp, -56
-  mov qword ptr [rsp + 288], r12
+  mov qword ptr [rsp + 336], r12
   .cfi_offset r12, -48
-  mov qword ptr [rsp + 296], r13
+  mov qword ptr [rsp + 344], r13
   .cfi_offset r13, -40
-  mov qword ptr [rsp + 304], r14
+  mov qword ptr [rsp + 352], r14
   .cfi_offset r14, -32
-  mov qword ptr [rsp + 312], r15
+  mov qword ptr [rsp + 360], r15
   .cfi_offset r15, -24
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_bf16_qsi8d32p4x4_qsi8c32p16x4_4x16_avx2_far_asm
-  sub rsp, 504
-  .seh_stackalloc 504
-  mov qword ptr [rsp + 272], rsi
-  .seh_savereg rsi, 272
-  mov qword ptr [rsp + 280], rdi
-  .seh_savereg rdi, 280
-  mov qword ptr [rsp + 288], rbx
-  .seh_savereg rbx, 288
-  mov qword ptr [rsp + 296], rbp
-  .seh_savereg rbp, 296
-  mov qword ptr [rsp + 304], r12
-  .seh_savereg r12, 304
-  mov qword ptr [rsp + 312], r13
-  .seh_savereg r13, 312
-  mov qword ptr [rsp + 320], r14
-  .seh_savereg r14, 320
-  mov qword ptr [rsp + 328], r15
-  .seh_savereg r15, 328
-  vmovaps xmmword ptr [rsp + 336], xmm6
-  .seh_savexmm xmm6, 336
-  vmovaps xmmword ptr [rsp + 352], xmm7
-  .seh_savexmm xmm7, 352
-  vmovaps xmmword ptr [rsp + 368], xmm8
-  .seh_savexmm xmm8, 368
-  vmovaps xmmword ptr [rsp + 384], xmm9
-  .seh_savexmm xmm9, 384
-  vmovaps xmmword ptr [rsp + 400], xmm10
-  .seh_savexmm xmm10, 400
-  vmovaps xmmword ptr [rsp + 416], xmm11
-  .seh_savexmm xmm11, 416
-  vmovaps xmmword ptr [rsp + 432], xmm12
-  .seh_savexmm xmm12, 432
-  vmovaps xmmword ptr [rsp + 448], xmm13
-  .seh_savexmm xmm13, 448
-  vmovaps xmmword ptr [rsp + 464], xmm14
-  .seh_savexmm xmm14, 464
-  vmovaps xmmword ptr [rsp + 480], xmm15
-  .seh_savexmm xmm15, 480
+  sub rsp, 552
+  .seh_stackalloc 552
+  mov qword ptr [rsp + 320], rsi
+  .seh_savereg rsi, 320
+  mov qword ptr [rsp + 328], rdi
+  .seh_savereg rdi, 328
+  mov qword ptr [rsp + 336], rbx
+  .seh_savereg rbx, 336
+  mov qword ptr [rsp + 344], rbp
+  .seh_savereg rbp, 344
+  mov qword ptr [rsp + 352], r12
+  .seh_savereg r12, 352
+  mov qword ptr [rsp + 360], r13
+  .seh_savereg r13, 360
+  mov qword ptr [rsp + 368], r14
+  .seh_savereg r14, 368
+  mov qword ptr [rsp + 376], r15
+  .seh_savereg r15, 376
+  vmovaps xmmword ptr [rsp + 384], xmm6
+  .seh_savexmm xmm6, 384
+  vmovaps xmmword ptr [rsp + 400], xmm7
+  .seh_savexmm xmm7, 400
+  vmovaps xmmword ptr [rsp + 416], xmm8
+  .seh_savexmm xmm8, 416
+  vmovaps xmmword ptr [rsp + 432], xmm9
+  .seh_savexmm xmm9, 432
+  vmovaps xmmword ptr [rsp + 448], xmm10
+  .seh_savexmm xmm10, 448
+  vmovaps xmmword ptr [rsp + 464], xmm11
+  .seh_savexmm xmm11, 464
+  vmovaps xmmword ptr [rsp + 480], xmm12
+  .seh_savexmm xmm12, 480
+  vmovaps xmmword ptr [rsp + 496], xmm13
+  .seh_savexmm xmm13, 496
+  vmovaps xmmword ptr [rsp + 512], xmm14
+  .seh_savexmm xmm14, 512
+  vmovaps xmmword ptr [rsp + 528], xmm15
+  .seh_savexmm xmm15, 528
   .seh_endprologue
   mov rdi, rcx
 #endif
@@ -195,7 +195,8 @@ L(m):
   mov r11, 16711935
   vmovd xmm0, r11d                                       // even_bytes
   vpbroadcastd ymm0, xmm0
-  lea r11, [rsp + 48]                                    // scratch
+  lea r11, [rsp + 96]                                    // scratch
+  and r11, -64                                           // scratch
   vpxor xmm1, xmm1, xmm1                                 // f_0
   vmovdqu ymmword ptr [r11 + 0], ymm1                    // f_0
   vmovdqu ymmword ptr [r11 + 32], ymm1                   // f_0
@@ -1298,38 +1299,38 @@ L(m_done):
   ja L(n)
 L(n_done):
 #if defined(__ELF__) || defined(__APPLE__)
-  mov rbx, qword ptr [rsp + 272]
-  mov rbp, qword ptr [rsp + 280]
-  mov r12, qword ptr [rsp + 288]
-  mov r13, qword ptr [rsp + 296]
-  mov r14, qword ptr [rsp + 304]
-  mov r15, qword ptr [rsp + 312]
-  add rsp, 328
+  mov rbx, qword ptr [rsp + 320]
+  mov rbp, qword ptr [rsp + 328]
+  mov r12, qword ptr [rsp + 336]
+  mov r13, qword ptr [rsp + 344]
+  mov r14, qword ptr [rsp + 352]
+  mov r15, qword ptr [rsp + 360]
+  add rsp, 376
   .cfi_def_cfa_offset 8
   vzeroupper
   ret
   .cfi_endproc
 #elif defined(_WIN32)
   vzeroupper
-  mov rsi, qword ptr [rsp + 272]
-  mov rdi, qword ptr [rsp + 280]
-  mov rbx, qword ptr [rsp + 288]
-  mov rbp, qword ptr [rsp + 296]
-  mov r12, qword ptr [rsp + 304]
-  mov r13, qword ptr [rsp + 312]
-  mov r14, qword ptr [rsp + 320]
-  mov r15, qword ptr [rsp + 328]
-  vmovaps xmm6, xmmword ptr [rsp + 336]
-  vmovaps xmm7, xmmword ptr [rsp + 352]
-  vmovaps xmm8, xmmword ptr [rsp + 368]
-  vmovaps xmm9, xmmword ptr [rsp + 384]
-  vmovaps xmm10, xmmword ptr [rsp + 400]
-  vmovaps xmm11, xmmword ptr [rsp + 416]
-  vmovaps xmm12, xmmword ptr [rsp + 432]
-  vmovaps xmm13, xmmword ptr [rsp + 448]
-  vmovaps xmm14, xmmword ptr [rsp + 464]
-  vmovaps xmm15, xmmword ptr [rsp + 480]
-  add rsp, 504
+  mov rsi, qword ptr [rsp + 320]
+  mov rdi, qword ptr [rsp + 328]
+  mov rbx, qword ptr [rsp + 336]
+  mov rbp, qword ptr [rsp + 344]
+  mov r12, qword ptr [rsp + 352]
+  mov r13, qword ptr [rsp + 360]
+  mov r14, qword ptr [rsp + 368]
+  mov r15, qword ptr [rsp + 376]
+  vmovaps xmm6, xmmword ptr [rsp + 384]
+  vmovaps xmm7, xmmword ptr [rsp + 400]
+  vmovaps xmm8, xmmword ptr [rsp + 416]
+  vmovaps xmm9, xmmword ptr [rsp + 432]
+  vmovaps xmm10, xmmword ptr [rsp + 448]
+  vmovaps xmm11, xmmword ptr [rsp + 464]
+  vmovaps xmm12, xmmword ptr [rsp + 480]
+  vmovaps xmm13, xmmword ptr [rsp + 496]
+  vmovaps xmm14, xmmword ptr [rsp + 512]
+  vmovaps xmm15, xmmword ptr [rsp + 528]
+  add rsp, 552
   ret
   .seh_endproc
 #endif

@@ -44,40 +44,40 @@ tw_matmul_clamp_f32_bf16p16x32_bf16p32x2_16x32_amx_bf16_tile_near_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   endbr64
-  sub rsp, 2136
-  .cfi_def_cfa_offset 2144
-  mov qword ptr [rsp + 2080], rbx
+  sub rsp, 2184
+  .cfi_def_cfa_offset 2192
+  mov qword ptr [rsp + 2128], rbx
   .cfi_offset rbx, -64
-  mov qword ptr [rsp + 2088], rbp
+  mov qword ptr [rsp + 2136], rbp
   .cfi_offset rbp, -56
-  mov qword ptr [rsp + 2096], r12
+  mov qword ptr [rsp + 2144], r12
   .cfi_offset r12, -48
-  mov qword ptr [rsp + 2104], r13
+  mov qword ptr [rsp + 2152], r13
   .cfi_offset r13, -40
-  mov qword ptr [rsp + 2112], r14
+  mov qword ptr [rsp + 2160], r14
   .cfi_offset r14, -32
-  mov qword ptr [rsp + 2120], r15
+  mov qword ptr [rsp + 2168], r15
   .cfi_offset r15, -24
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_bf16p16x32_bf16p32x2_16x32_amx_bf16_tile_near_asm
-  sub rsp, 2152
-  .seh_stackalloc 2152
-  mov qword ptr [rsp + 2080], rsi
-  .seh_savereg rsi, 2080
-  mov qword ptr [rsp + 2088], rdi
-  .seh_savereg rdi, 2088
-  mov qword ptr [rsp + 2096], rbx
-  .seh_savereg rbx, 2096
-  mov qword ptr [rsp + 2104], rbp
-  .seh_savereg rbp, 2104
-  mov qword ptr [rsp + 2112], r12
-  .seh_savereg r12, 2112
-  mov qword ptr [rsp + 2120], r13
-  .seh_savereg r13, 2120
-  mov qword ptr [rsp + 2128], r14
-  .seh_savereg r14, 2128
-  mov qword ptr [rsp + 2136], r15
-  .seh_savereg r15, 2136
+  sub rsp, 2200
+  .seh_stackalloc 2200
+  mov qword ptr [rsp + 2128], rsi
+  .seh_savereg rsi, 2128
+  mov qword ptr [rsp + 2136], rdi
+  .seh_savereg rdi, 2136
+  mov qword ptr [rsp + 2144], rbx
+  .seh_savereg rbx, 2144
+  mov qword ptr [rsp + 2152], rbp
+  .seh_savereg rbp, 2152
+  mov qword ptr [rsp + 2160], r12
+  .seh_savereg r12, 2160
+  mov qword ptr [rsp + 2168], r13
+  .seh_savereg r13, 2168
+  mov qword ptr [rsp + 2176], r14
+  .seh_savereg r14, 2176
+  mov qword ptr [rsp + 2184], r15
+  .seh_savereg r15, 2184
   .seh_endprologue
   mov rdi, rcx
 #endif
@@ -105,7 +105,8 @@ L(m):
   mov qword ptr [rsp + 16], r11                          // m_left, kept in the frame
   mov qword ptr [rsp + 8], r9                            // dst_tile, kept in the frame
   mov qword ptr [rsp + 0], r10                           // lhs_panel, kept in the frame
-  lea r9, [rsp + 32]                                     // scratch
+  lea r9, [rsp + 80]                                     // scratch
+  and r9, -64                                            // scratch
   mov r10, qword ptr [rdi + 8*3]                         // k
   lea r10, [r10 + 7]
   and r10, -8                                            // padded
@@ -336,28 +337,28 @@ L(m_done):
 L(n_done):
   tilerelease
 #if defined(__ELF__) || defined(__APPLE__)
-  mov rbx, qword ptr [rsp + 2080]
-  mov rbp, qword ptr [rsp + 2088]
-  mov r12, qword ptr [rsp + 2096]
-  mov r13, qword ptr [rsp + 2104]
-  mov r14, qword ptr [rsp + 2112]
-  mov r15, qword ptr [rsp + 2120]
-  add rsp, 2136
+  mov rbx, qword ptr [rsp + 2128]
+  mov rbp, qword ptr [rsp + 2136]
+  mov r12, qword ptr [rsp + 2144]
+  mov r13, qword ptr [rsp + 2152]
+  mov r14, qword ptr [rsp + 2160]
+  mov r15, qword ptr [rsp + 2168]
+  add rsp, 2184
   .cfi_def_cfa_offset 8
   vzeroupper
   ret
   .cfi_endproc
 #elif defined(_WIN32)
   vzeroupper
-  mov rsi, qword ptr [rsp + 2080]
-  mov rdi, qword ptr [rsp + 2088]
-  mov rbx, qword ptr [rsp + 2096]
-  mov rbp, qword ptr [rsp + 2104]
-  mov r12, qword ptr [rsp + 2112]
-  mov r13, qword ptr [rsp + 2120]
-  mov r14, qword ptr [rsp + 2128]
-  mov r15, qword ptr [rsp + 2136]
-  add rsp, 2152
+  mov rsi, qword ptr [rsp + 2128]
+  mov rdi, qword ptr [rsp + 2136]
+  mov rbx, qword ptr [rsp + 2144]
+  mov rbp, qword ptr [rsp + 2152]
+  mov r12, qword ptr [rsp + 2160]
+  mov r13, qword ptr [rsp + 2168]
+  mov r14, qword ptr [rsp + 2176]
+  mov r15, qword ptr [rsp + 2184]
+  add rsp, 2200
   ret
   .seh_endproc
 #endif

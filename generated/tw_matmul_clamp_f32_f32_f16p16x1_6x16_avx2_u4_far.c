@@ -48,8 +48,6 @@ void tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far(const tw_args* args) {
     const uint8_t* ahead = rhs_panel + args->rhs_prefetch;
     // m loop: 6 per iteration
     for (size_t i_m = 0; i_m < args->m; i_m += 6) {
-      __builtin_prefetch((const void *)dst_tile, 1, 3);
-      const size_t k = args->k;
       const size_t lhs_stride = args->lhs_stride;
       const uint8_t* lhs_1 = m_left > 1 ? lhs_panel + lhs_stride : lhs_panel;
       const uint8_t* lhs_2 = m_left > 2 ? lhs_1 + lhs_stride : lhs_1;
@@ -58,15 +56,17 @@ void tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far(const tw_args* args) {
       const uint8_t* lhs_5 = m_left > 5 ? lhs_4 + lhs_stride : lhs_4;
       size_t dst_stride = args->dst_stride;
       uint8_t* dst_1 = m_left > 1 ? dst_tile + dst_stride : dst_tile;
-      __builtin_prefetch((const void *)dst_1, 1, 3);
       uint8_t* dst_2 = m_left > 2 ? dst_1 + dst_stride : dst_1;
-      __builtin_prefetch((const void *)dst_2, 1, 3);
       uint8_t* dst_3 = m_left > 3 ? dst_2 + dst_stride : dst_2;
-      __builtin_prefetch((const void *)dst_3, 1, 3);
       uint8_t* dst_4 = m_left > 4 ? dst_3 + dst_stride : dst_3;
-      __builtin_prefetch((const void *)dst_4, 1, 3);
       uint8_t* dst_5 = m_left > 5 ? dst_4 + dst_stride : dst_4;
+      __builtin_prefetch((const void *)dst_tile, 1, 3);
+      __builtin_prefetch((const void *)dst_1, 1, 3);
+      __builtin_prefetch((const void *)dst_2, 1, 3);
+      __builtin_prefetch((const void *)dst_3, 1, 3);
+      __builtin_prefetch((const void *)dst_4, 1, 3);
       __builtin_prefetch((const void *)dst_5, 1, 3);
+      const size_t k = args->k;
       __m256 acc_0_0 = _mm256_castsi256_ps(_mm256_setzero_si256());
       __m256 acc_0_1 = _mm256_castsi256_ps(_mm256_setzero_si256());
       __m256 acc_1_0 = _mm256_castsi256_ps(_mm256_setzero_si256());

@@ -12,9 +12,9 @@
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax n_left  rcx m_left  rdx k_padded  rsi ahead_step  rdi k_left  r8 ahead  r9 lhs_1  r10 lhs_2
-//  r11 lhs_panel  rbx lhs_1  rbp lhs_2  r12 lhs_3  r13 lhs_4  r14 lhs_5  r15 rhs_panel  zmm0 mask
-//  zmm1 taker  zmm2 f_0  zmm3 f_1  zmm4 f_2  zmm5 f_3  zmm6 f_4  zmm7 f_5  zmm8 f_6  zmm9 f_7
+//  rax n_left  rcx m_left  rdx k_padded  rsi ahead_step  rdi lhs_2  r8 ahead  r9 lhs_1  r10 k_left
+//  r11 lhs_panel  rbx lhs_1  rbp lhs_2  r12 lhs_3  r13 lhs_4  r14 lhs_5  r15 rhs_panel  zmm0 taker
+//  zmm1 mask  zmm2 f_0  zmm3 f_1  zmm4 f_2  zmm5 f_3  zmm6 f_4  zmm7 f_5  zmm8 f_6  zmm9 f_7
 //  zmm10 f_8  zmm11 f_9  zmm12 f_10  zmm13 f_11  zmm14 acc_0_0 ...  zmm15 acc_0_1 ...
 //  zmm16 acc_1_0 ...  zmm17 acc_1_1 ...  zmm18 acc_2_0 ...  zmm19 acc_2_1 ...  zmm20 acc_3_0 ...
 //  zmm21 acc_3_1 ...  zmm22 acc_4_0 ...  zmm23 acc_4_1 ...  zmm24 acc_5_0 ...  zmm25 acc_5_1 ...
@@ -105,11 +105,11 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_6x32_avx512_gfni_far_asm:
   .seh_endprologue
   mov rdi, rcx
 #endif
-  mov qword ptr [rsp + 16], rdi                          // args, kept in the frame
-  mov rax, qword ptr [rsp + 16]                          // args
+  mov qword ptr [rsp + 32], rdi                          // args, kept in the frame
+  mov rax, qword ptr [rsp + 32]                          // args
   mov rax, qword ptr [rax + 8*2]                         // n_left
   mov rcx, 0                                             // column_bytes
-  mov rdx, qword ptr [rsp + 16]                          // args
+  mov rdx, qword ptr [rsp + 32]                          // args
   mov rdx, qword ptr [rdx + 8*1]                         // m
   mov rsi, 576
   mov rdi, 6
@@ -143,7 +143,7 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_6x32_avx512_gfni_far_asm:
   mov rsi, 36
   test rdx, rdx                                          // ahead_step
   cmovz rsi, rdi
-  mov rdx, qword ptr [rsp + 16]                          // args
+  mov rdx, qword ptr [rsp + 32]                          // args
   mov rdx, qword ptr [rdx + 8*10]                        // rhs_panel
   mov rdi, rax                                           // n_left
   test rax, rax
@@ -152,15 +152,15 @@ L(n):
   mov qword ptr [rsp + 64], rdx                          // rhs_panel, kept in the frame
   mov qword ptr [rsp + 8], rcx                           // column_bytes, kept in the frame
   mov qword ptr [rsp + 0], rdi                           // n_left, kept in the frame
-  mov rcx, qword ptr [rsp + 16]                          // args
+  mov rcx, qword ptr [rsp + 32]                          // args
   mov rcx, qword ptr [rcx + 8*1]                         // m_left
-  mov rdx, qword ptr [rsp + 16]                          // args
+  mov rdx, qword ptr [rsp + 32]                          // args
   mov rdx, qword ptr [rdx + 8*12]                        // dst
   mov rdi, qword ptr [rsp + 8]                           // column_bytes
   lea rdx, [rdx + rdi]                                   // dst_tile
-  mov rdi, qword ptr [rsp + 16]                          // args
+  mov rdi, qword ptr [rsp + 32]                          // args
   mov rdi, qword ptr [rdi + 8*5]                         // lhs_panel
-  mov r8, qword ptr [rsp + 16]                           // args
+  mov r8, qword ptr [rsp + 32]                           // args
   mov r8, qword ptr [r8 + 8*19]                          // rhs_prefetch
   mov r9, qword ptr [rsp + 64]                           // rhs_panel
   lea r8, [r9 + r8]                                      // ahead
@@ -169,127 +169,127 @@ L(n):
   jz L(m_done)
 L(m):
   mov qword ptr [rsp + 72], rdi                          // lhs_panel, kept in the frame
-  mov qword ptr [rsp + 32], r9                           // m_left, kept in the frame
   mov qword ptr [rsp + 24], rdx                          // dst_tile, kept in the frame
-  mov rdx, qword ptr [rsp + 24]                          // dst_tile
-  prefetchw byte ptr [rdx + 0]                           // dst_tile
-  mov rdx, qword ptr [rsp + 24]                          // dst_tile
-  prefetchw byte ptr [rdx + 64]                          // dst_tile
-  mov rdx, qword ptr [rsp + 16]                          // args
-  mov rdx, qword ptr [rdx + 8*3]                         // k
-  lea rdx, [rdx + 31]
-  and rdx, -32                                           // k_padded
-  mov rdi, qword ptr [rsp + 16]                          // args
-  mov rdi, qword ptr [rdi + 8*6]                         // lhs_stride
-  mov r9, 1
-  mov r10, qword ptr [rsp + 32]                          // m_left
-  cmp r10, r9
-  cmovb r10, r9
-  sub r10, r9
+  mov qword ptr [rsp + 16], r9                           // m_left, kept in the frame
+  mov rdx, 1
+  mov rdi, qword ptr [rsp + 16]                          // m_left
+  cmp rdi, rdx
+  cmovb rdi, rdx
+  sub rdi, rdx
+  mov rdx, qword ptr [rsp + 32]                          // args
+  mov rdx, qword ptr [rdx + 8*6]                         // lhs_stride
   mov r9, qword ptr [rsp + 72]                           // lhs_panel
-  lea r9, [r9 + rdi]
-  mov r11, qword ptr [rsp + 72]                          // lhs_panel
-  test r10, r10                                          // lhs_1
-  cmovz r9, r11
-  mov r10, 2
-  mov r11, qword ptr [rsp + 32]                          // m_left
+  lea r9, [r9 + rdx]
+  mov r10, qword ptr [rsp + 72]                          // lhs_panel
+  test rdi, rdi                                          // lhs_1
+  cmovz r9, r10
+  mov rdi, 2
+  mov r10, qword ptr [rsp + 16]                          // m_left
+  cmp r10, rdi
+  cmovb r10, rdi
+  sub r10, rdi
+  lea rdi, [r9 + rdx]
+  test r10, r10                                          // lhs_2
+  cmovz rdi, r9
+  mov r10, 3
+  mov r11, qword ptr [rsp + 16]                          // m_left
   cmp r11, r10
   cmovb r11, r10
   sub r11, r10
-  lea r10, [r9 + rdi]
-  test r11, r11                                          // lhs_2
-  cmovz r10, r9
-  mov r11, 3
-  mov rbx, qword ptr [rsp + 32]                          // m_left
-  cmp rbx, r11
-  cmovb rbx, r11
-  sub rbx, r11
-  lea r11, [r10 + rdi]
-  test rbx, rbx                                          // lhs_3
-  cmovz r11, r10
-  mov qword ptr [rsp + 88], r11                          // lhs_3, kept in the frame
-  mov r11, 4
-  mov rbx, qword ptr [rsp + 32]                          // m_left
-  cmp rbx, r11
-  cmovb rbx, r11
-  sub rbx, r11
-  mov r11, qword ptr [rsp + 88]                          // lhs_3
-  lea r11, [r11 + rdi]
-  mov rbp, qword ptr [rsp + 88]                          // lhs_3
-  test rbx, rbx                                          // lhs_4
-  cmovz r11, rbp
-  mov qword ptr [rsp + 56], r11                          // lhs_4, kept in the frame
-  mov r11, qword ptr [rsp + 56]                          // lhs_4
-  lea rdi, [r11 + rdi]
-  mov r11, 5
-  mov rbx, qword ptr [rsp + 32]                          // m_left
-  cmp rbx, r11
-  cmovb rbx, r11
-  sub rbx, r11
-  mov r11, qword ptr [rsp + 56]                          // lhs_4
-  test rbx, rbx                                          // lhs_5
-  cmovz rdi, r11
-  mov qword ptr [rsp + 40], rdi                          // lhs_5, kept in the frame
-  mov rdi, qword ptr [rsp + 16]                          // args
-  mov rdi, qword ptr [rdi + 8*13]                        // dst_stride
-  mov r11, 1
-  mov rbx, qword ptr [rsp + 32]                          // m_left
-  cmp rbx, r11
-  cmovb rbx, r11
-  sub rbx, r11
+  lea r10, [rdi + rdx]
+  test r11, r11                                          // lhs_3
+  cmovz r10, rdi
+  mov qword ptr [rsp + 88], r10                          // lhs_3, kept in the frame
+  mov r10, 4
+  mov r11, qword ptr [rsp + 16]                          // m_left
+  cmp r11, r10
+  cmovb r11, r10
+  sub r11, r10
+  mov r10, qword ptr [rsp + 88]                          // lhs_3
+  lea r10, [r10 + rdx]
+  mov rbx, qword ptr [rsp + 88]                          // lhs_3
+  test r11, r11                                          // lhs_4
+  cmovz r10, rbx
+  mov qword ptr [rsp + 56], r10                          // lhs_4, kept in the frame
+  mov r10, 5
+  mov r11, qword ptr [rsp + 16]                          // m_left
+  cmp r11, r10
+  cmovb r11, r10
+  sub r11, r10
+  mov r10, qword ptr [rsp + 56]                          // lhs_4
+  lea rdx, [r10 + rdx]
+  mov r10, qword ptr [rsp + 56]                          // lhs_4
+  test r11, r11                                          // lhs_5
+  cmovz rdx, r10
+  mov qword ptr [rsp + 40], rdx                          // lhs_5, kept in the frame
+  mov rdx, 1
+  mov r10, qword ptr [rsp + 16]                          // m_left
+  cmp r10, rdx
+  cmovb r10, rdx
+  sub r10, rdx
+  mov rdx, qword ptr [rsp + 32]                          // args
+  mov rdx, qword ptr [rdx + 8*13]                        // dst_stride
   mov r11, qword ptr [rsp + 24]                          // dst_tile
-  lea r11, [r11 + rdi]
-  mov rbp, qword ptr [rsp + 24]                          // dst_tile
-  test rbx, rbx                                          // dst_1
-  cmovz r11, rbp
+  lea r11, [r11 + rdx]
+  mov rbx, qword ptr [rsp + 24]                          // dst_tile
+  test r10, r10                                          // dst_1
+  cmovz r11, rbx
+  mov r10, 2
+  mov rbx, qword ptr [rsp + 16]                          // m_left
+  cmp rbx, r10
+  cmovb rbx, r10
+  sub rbx, r10
+  lea r10, [r11 + rdx]
+  test rbx, rbx                                          // dst_2
+  cmovz r10, r11
+  mov rbx, 3
+  mov rbp, qword ptr [rsp + 16]                          // m_left
+  cmp rbp, rbx
+  cmovb rbp, rbx
+  sub rbp, rbx
+  lea rbx, [r10 + rdx]
+  test rbp, rbp                                          // dst_3
+  cmovz rbx, r10
+  mov rbp, 4
+  mov r12, qword ptr [rsp + 16]                          // m_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
+  lea rbp, [rbx + rdx]
+  test r12, r12                                          // dst_4
+  cmovz rbp, rbx
+  mov r12, 5
+  mov r13, qword ptr [rsp + 16]                          // m_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
+  lea rdx, [rbp + rdx]
+  test r13, r13                                          // dst_5
+  cmovz rdx, rbp
+  mov r12, qword ptr [rsp + 24]                          // dst_tile
+  prefetchw byte ptr [r12 + 0]                           // dst_tile
+  mov r12, qword ptr [rsp + 24]                          // dst_tile
+  prefetchw byte ptr [r12 + 64]                          // dst_tile
   prefetchw byte ptr [r11 + 0]                           // dst_1
   prefetchw byte ptr [r11 + 64]                          // dst_1
-  mov rbx, 2
-  mov rbp, qword ptr [rsp + 32]                          // m_left
-  cmp rbp, rbx
-  cmovb rbp, rbx
-  sub rbp, rbx
-  lea rbx, [r11 + rdi]
-  test rbp, rbp                                          // dst_2
-  cmovz rbx, r11
-  prefetchw byte ptr [rbx + 0]                           // dst_2
-  prefetchw byte ptr [rbx + 64]                          // dst_2
-  mov r11, 3
-  mov rbp, qword ptr [rsp + 32]                          // m_left
-  cmp rbp, r11
-  cmovb rbp, r11
-  sub rbp, r11
-  lea r11, [rbx + rdi]
-  test rbp, rbp                                          // dst_3
-  cmovz r11, rbx
-  prefetchw byte ptr [r11 + 0]                           // dst_3
-  prefetchw byte ptr [r11 + 64]                          // dst_3
-  mov rbx, 4
-  mov rbp, qword ptr [rsp + 32]                          // m_left
-  cmp rbp, rbx
-  cmovb rbp, rbx
-  sub rbp, rbx
-  lea rbx, [r11 + rdi]
-  test rbp, rbp                                          // dst_4
-  cmovz rbx, r11
-  lea rdi, [rbx + rdi]
-  prefetchw byte ptr [rbx + 0]                           // dst_4
-  prefetchw byte ptr [rbx + 64]                          // dst_4
-  mov r11, 5
-  mov rbp, qword ptr [rsp + 32]                          // m_left
-  cmp rbp, r11
-  cmovb rbp, r11
-  sub rbp, r11
-  test rbp, rbp                                          // dst_5
-  cmovz rdi, rbx
-  prefetchw byte ptr [rdi + 0]                           // dst_5
-  prefetchw byte ptr [rdi + 64]                          // dst_5
-  mov rdi, 252645135
-  vpbroadcastd zmm0, edi                                 // mask
+  prefetchw byte ptr [r10 + 0]                           // dst_2
+  prefetchw byte ptr [r10 + 64]                          // dst_2
+  prefetchw byte ptr [rbx + 0]                           // dst_3
+  prefetchw byte ptr [rbx + 64]                          // dst_3
+  prefetchw byte ptr [rbp + 0]                           // dst_4
+  prefetchw byte ptr [rbp + 64]                          // dst_4
+  prefetchw byte ptr [rdx + 0]                           // dst_5
+  prefetchw byte ptr [rdx + 64]                          // dst_5
+  mov rdx, 270549120
+  vpbroadcastd zmm0, edx                                 // taker
   vpxord zmm1, zmm1, zmm1                                // zero
-  mov rdi, 270549120
-  vpbroadcastd zmm2, edi                                 // taker
-  vpunpckldq zmm1, zmm1, zmm2                            // taker
+  vpunpckldq zmm0, zmm1, zmm0                            // taker
+  mov rdx, qword ptr [rsp + 32]                          // args
+  mov rdx, qword ptr [rdx + 8*3]                         // k
+  lea rdx, [rdx + 31]
+  and rdx, -32                                           // k_padded
+  mov r10, 252645135
+  vpbroadcastd zmm1, r10d                                // mask
   vpxord zmm2, zmm2, zmm2                                // f_0
   vpxord zmm3, zmm3, zmm3                                // f_1
   vpxord zmm4, zmm4, zmm4                                // f_2
@@ -302,16 +302,16 @@ L(m):
   vpxord zmm11, zmm11, zmm11                             // f_9
   vpxord zmm12, zmm12, zmm12                             // f_10
   vpxord zmm13, zmm13, zmm13                             // f_11
-  mov rdi, rdx                                           // k_padded
-  shr rdi, 5                                             // blocks
+  mov r10, rdx                                           // k_padded
+  shr r10, 5                                             // blocks
   mov r11, qword ptr [rsp + 72]                          // lhs_panel
   mov rbx, r9                                            // lhs_1
-  mov rbp, r10                                           // lhs_2
+  mov rbp, rdi                                           // lhs_2
   mov r12, qword ptr [rsp + 88]                          // lhs_3
   mov r13, qword ptr [rsp + 56]                          // lhs_4
   mov r14, qword ptr [rsp + 40]                          // lhs_5
   mov r15, qword ptr [rsp + 64]                          // rhs_panel
-  test rdi, rdi
+  test r10, r10
   jz L(k_done)
   .balign 64
 L(k):
@@ -330,11 +330,11 @@ L(k):
   vpbroadcastd zmm24, dword ptr [r14 + 32]               // acc_5_0
   vpbroadcastd zmm25, dword ptr [r14 + 32]               // acc_5_1
   vmovdqu64 zmm26, zmmword ptr [r15 + 0]                 // raw_0
-  vpandd zmm27, zmm26, zmm0                              // lo_0
-  vgf2p8affineqb zmm26, zmm26, zmm1, 0                   // code_1_0
+  vpandd zmm27, zmm26, zmm1                              // lo_0
+  vgf2p8affineqb zmm26, zmm26, zmm0, 0                   // code_1_0
   vmovdqu64 zmm28, zmmword ptr [r15 + 64]                // raw_1
-  vpandd zmm29, zmm28, zmm0                              // lo_1
-  vgf2p8affineqb zmm28, zmm28, zmm1, 0                   // code_1_1
+  vpandd zmm29, zmm28, zmm1                              // lo_1
+  vgf2p8affineqb zmm28, zmm28, zmm0, 0                   // code_1_1
   vpbroadcastd zmm30, dword ptr [r11 + 0]                // a_0
   vpdpbusd zmm14, zmm27, zmm30                           // acc_0_0
   vpdpbusd zmm15, zmm29, zmm30                           // acc_0_1
@@ -374,11 +374,11 @@ L(k):
   prefetcht1 byte ptr [r8 + 128]                         // ahead
   prefetcht1 byte ptr [r8 + 192]                         // ahead
   vmovdqu64 zmm26, zmmword ptr [r15 + 128]               // raw_0
-  vpandd zmm27, zmm26, zmm0                              // lo_0
-  vgf2p8affineqb zmm26, zmm26, zmm1, 0                   // code_1_0
+  vpandd zmm27, zmm26, zmm1                              // lo_0
+  vgf2p8affineqb zmm26, zmm26, zmm0, 0                   // code_1_0
   vmovdqu64 zmm28, zmmword ptr [r15 + 192]               // raw_1
-  vpandd zmm29, zmm28, zmm0                              // lo_1
-  vgf2p8affineqb zmm28, zmm28, zmm1, 0                   // code_1_1
+  vpandd zmm29, zmm28, zmm1                              // lo_1
+  vgf2p8affineqb zmm28, zmm28, zmm0, 0                   // code_1_1
   vpbroadcastd zmm30, dword ptr [r11 + 4]                // a_0
   vpdpbusd zmm14, zmm27, zmm30                           // acc_0_0
   vpdpbusd zmm15, zmm29, zmm30                           // acc_0_1
@@ -418,11 +418,11 @@ L(k):
   prefetcht1 byte ptr [r8 + 256]                         // ahead
   prefetcht1 byte ptr [r8 + 320]                         // ahead
   vmovdqu64 zmm26, zmmword ptr [r15 + 256]               // raw_0
-  vpandd zmm27, zmm26, zmm0                              // lo_0
-  vgf2p8affineqb zmm26, zmm26, zmm1, 0                   // code_1_0
+  vpandd zmm27, zmm26, zmm1                              // lo_0
+  vgf2p8affineqb zmm26, zmm26, zmm0, 0                   // code_1_0
   vmovdqu64 zmm28, zmmword ptr [r15 + 320]               // raw_1
-  vpandd zmm29, zmm28, zmm0                              // lo_1
-  vgf2p8affineqb zmm28, zmm28, zmm1, 0                   // code_1_1
+  vpandd zmm29, zmm28, zmm1                              // lo_1
+  vgf2p8affineqb zmm28, zmm28, zmm0, 0                   // code_1_1
   vpbroadcastd zmm30, dword ptr [r11 + 8]                // a_0
   vpdpbusd zmm14, zmm27, zmm30                           // acc_0_0
   vpdpbusd zmm15, zmm29, zmm30                           // acc_0_1
@@ -463,11 +463,11 @@ L(k):
   prefetcht1 byte ptr [r8 + 448]                         // ahead
   prefetcht1 byte ptr [r8 + 512]                         // ahead
   vmovdqu64 zmm26, zmmword ptr [r15 + 384]               // raw_0
-  vpandd zmm27, zmm26, zmm0                              // lo_0
-  vgf2p8affineqb zmm26, zmm26, zmm1, 0                   // code_1_0
+  vpandd zmm27, zmm26, zmm1                              // lo_0
+  vgf2p8affineqb zmm26, zmm26, zmm0, 0                   // code_1_0
   vmovdqu64 zmm28, zmmword ptr [r15 + 448]               // raw_1
-  vpandd zmm29, zmm28, zmm0                              // lo_1
-  vgf2p8affineqb zmm28, zmm28, zmm1, 0                   // code_1_1
+  vpandd zmm29, zmm28, zmm1                              // lo_1
+  vgf2p8affineqb zmm28, zmm28, zmm0, 0                   // code_1_1
   vpbroadcastd zmm30, dword ptr [r11 + 12]               // a_0
   vpdpbusd zmm14, zmm27, zmm30                           // acc_0_0
   vpdpbusd zmm15, zmm29, zmm30                           // acc_0_1
@@ -538,128 +538,128 @@ L(k):
   lea r14, [r14 + 36]
   lea r15, [r15 + 576]
   lea r8, [r8 + rsi]                                     // ahead
-  sub rdi, 1                                             // next k
+  sub r10, 1                                             // next k
   ja L(k)
 L(k_done):
   mov qword ptr [rsp + 48], r8                           // ahead, kept in the frame
-  mov rdi, rdx                                           // k_padded
-  shr rdi, 5
-  mov r8, 576
-  imul rdi, r8
   mov r8, rdx                                            // k_padded
   shr r8, 5
+  mov r10, 576
+  imul r8, r10
+  mov r10, rdx                                           // k_padded
+  shr r10, 5
   mov r11, 36
-  imul r8, r11
+  imul r10, r11
   mov r11, qword ptr [rsp + 64]                          // rhs_panel
-  lea rdi, [r11 + rdi]                                   // field
-  vmovdqu64 zmm0, zmmword ptr [rdi + 0]                  // colsum_0
-  vmovdqu64 zmm1, zmmword ptr [rdi + 64]                 // colsum_1
-  mov rdi, qword ptr [rsp + 72]                          // lhs_panel
-  lea rdi, [rdi + r8]                                    // field
-  vpbroadcastd zmm14, dword ptr [rdi + 0]                // zero_0
+  lea r8, [r11 + r8]                                     // field
+  vmovdqu64 zmm0, zmmword ptr [r8 + 0]                   // colsum_0
+  vmovdqu64 zmm1, zmmword ptr [r8 + 64]                  // colsum_1
+  mov r8, qword ptr [rsp + 72]                           // lhs_panel
+  lea r8, [r8 + r10]                                     // field
+  vpbroadcastd zmm14, dword ptr [r8 + 0]                 // zero_0
   vcvtdq2ps zmm14, zmm14                                 // zero
   vfmadd231ps zmm2, zmm0, zmm14                          // f_0_0
   vfmadd231ps zmm3, zmm1, zmm14                          // f_0_1
-  lea rdi, [r9 + r8]                                     // field
-  vpbroadcastd zmm14, dword ptr [rdi + 0]                // zero_1
+  lea r8, [r9 + r10]                                     // field
+  vpbroadcastd zmm14, dword ptr [r8 + 0]                 // zero_1
   vcvtdq2ps zmm14, zmm14                                 // zero
   vfmadd231ps zmm4, zmm0, zmm14                          // f_1_0
   vfmadd231ps zmm5, zmm1, zmm14                          // f_1_1
-  lea rdi, [r10 + r8]                                    // field
-  vpbroadcastd zmm14, dword ptr [rdi + 0]                // zero_2
+  lea r8, [rdi + r10]                                    // field
+  vpbroadcastd zmm14, dword ptr [r8 + 0]                 // zero_2
   vcvtdq2ps zmm14, zmm14                                 // zero
   vfmadd231ps zmm6, zmm0, zmm14                          // f_2_0
   vfmadd231ps zmm7, zmm1, zmm14                          // f_2_1
-  mov rdi, qword ptr [rsp + 88]                          // lhs_3
-  lea rdi, [rdi + r8]                                    // field
-  vpbroadcastd zmm14, dword ptr [rdi + 0]                // zero_3
+  mov r8, qword ptr [rsp + 88]                           // lhs_3
+  lea r8, [r8 + r10]                                     // field
+  vpbroadcastd zmm14, dword ptr [r8 + 0]                 // zero_3
   vcvtdq2ps zmm14, zmm14                                 // zero
   vfmadd231ps zmm8, zmm0, zmm14                          // f_3_0
   vfmadd231ps zmm9, zmm1, zmm14                          // f_3_1
-  mov rdi, qword ptr [rsp + 56]                          // lhs_4
-  lea rdi, [rdi + r8]                                    // field
-  vpbroadcastd zmm14, dword ptr [rdi + 0]                // zero_4
+  mov r8, qword ptr [rsp + 56]                           // lhs_4
+  lea r8, [r8 + r10]                                     // field
+  vpbroadcastd zmm14, dword ptr [r8 + 0]                 // zero_4
   vcvtdq2ps zmm14, zmm14                                 // zero
   vfmadd231ps zmm10, zmm0, zmm14                         // f_4_0
   vfmadd231ps zmm11, zmm1, zmm14                         // f_4_1
-  mov rdi, qword ptr [rsp + 40]                          // lhs_5
-  lea rdi, [rdi + r8]                                    // field
-  vpbroadcastd zmm14, dword ptr [rdi + 0]                // zero_5
+  mov r8, qword ptr [rsp + 40]                           // lhs_5
+  lea r8, [r8 + r10]                                     // field
+  vpbroadcastd zmm14, dword ptr [r8 + 0]                 // zero_5
   vcvtdq2ps zmm14, zmm14                                 // zero
   vfmadd231ps zmm12, zmm0, zmm14                         // f_5_0
   vfmadd231ps zmm13, zmm1, zmm14                         // f_5_1
-  mov rdi, rdx                                           // k_padded
-  shr rdi, 5
-  mov r8, 36
-  imul rdi, r8
-  mov r8, 1
-  mov r11, qword ptr [rsp + 32]                          // m_left
-  cmp r11, r8
-  cmovb r11, r8
-  sub r11, r8
-  mov r8, qword ptr [rsp + 16]                           // args
-  mov r8, qword ptr [r8 + 8*13]                          // dst_stride
+  mov r8, rdx                                            // k_padded
+  shr r8, 5
+  mov r10, 36
+  imul r8, r10
+  mov r10, 1
+  mov r11, qword ptr [rsp + 16]                          // m_left
+  cmp r11, r10
+  cmovb r11, r10
+  sub r11, r10
+  mov r10, qword ptr [rsp + 32]                          // args
+  mov r10, qword ptr [r10 + 8*13]                        // dst_stride
   mov rbx, qword ptr [rsp + 24]                          // dst_tile
-  lea rbx, [rbx + r8]
+  lea rbx, [rbx + r10]
   mov rbp, qword ptr [rsp + 24]                          // dst_tile
   test r11, r11                                          // dst_1
   cmovz rbx, rbp
   mov qword ptr [rsp + 80], rbx                          // dst_1, kept in the frame
   mov r11, 2
-  mov rbx, qword ptr [rsp + 32]                          // m_left
+  mov rbx, qword ptr [rsp + 16]                          // m_left
   cmp rbx, r11
   cmovb rbx, r11
   sub rbx, r11
   mov r11, qword ptr [rsp + 80]                          // dst_1
-  lea r11, [r11 + r8]
+  lea r11, [r11 + r10]
   mov rbp, qword ptr [rsp + 80]                          // dst_1
   test rbx, rbx                                          // dst_2
   cmovz r11, rbp
   mov qword ptr [rsp + 96], r11                          // dst_2, kept in the frame
   mov r11, 3
-  mov rbx, qword ptr [rsp + 32]                          // m_left
+  mov rbx, qword ptr [rsp + 16]                          // m_left
   cmp rbx, r11
   cmovb rbx, r11
   sub rbx, r11
   mov r11, qword ptr [rsp + 96]                          // dst_2
-  lea r11, [r11 + r8]
+  lea r11, [r11 + r10]
   mov rbp, qword ptr [rsp + 96]                          // dst_2
   test rbx, rbx                                          // dst_3
   cmovz r11, rbp
   mov rbx, 4
-  mov rbp, qword ptr [rsp + 32]                          // m_left
+  mov rbp, qword ptr [rsp + 16]                          // m_left
   cmp rbp, rbx
   cmovb rbp, rbx
   sub rbp, rbx
-  lea rbx, [r11 + r8]
+  lea rbx, [r11 + r10]
   test rbp, rbp                                          // dst_4
   cmovz rbx, r11
   mov rbp, 5
-  mov r12, qword ptr [rsp + 32]                          // m_left
+  mov r12, qword ptr [rsp + 16]                          // m_left
   cmp r12, rbp
   cmovb r12, rbp
   sub r12, rbp
-  lea r8, [rbx + r8]
+  lea r10, [rbx + r10]
   test r12, r12                                          // dst_5
-  cmovz r8, rbx
+  cmovz r10, rbx
   shr rdx, 5
   mov rbp, 576
   imul rdx, rbp
-  mov rbp, qword ptr [rsp + 16]                          // args
+  mov rbp, qword ptr [rsp + 32]                          // args
   lea rbp, [rbp + 8*15]                                  // clamp
   vpbroadcastd zmm0, dword ptr [rbp + 0]                 // min
   vpbroadcastd zmm1, dword ptr [rbp + 4]                 // max
-  lea rdi, [rdi + 4]
-  lea r9, [r9 + rdi]                                     // field
-  lea r10, [r10 + rdi]                                   // field
+  lea r8, [r8 + 4]
+  lea r9, [r9 + r8]                                      // field
+  lea rdi, [rdi + r8]                                    // field
   mov rbp, qword ptr [rsp + 88]                          // lhs_3
-  lea rbp, [rbp + rdi]                                   // field
+  lea rbp, [rbp + r8]                                    // field
   mov r12, qword ptr [rsp + 56]                          // lhs_4
-  lea r12, [r12 + rdi]                                   // field
+  lea r12, [r12 + r8]                                    // field
   mov r13, qword ptr [rsp + 40]                          // lhs_5
-  lea r13, [r13 + rdi]                                   // field
+  lea r13, [r13 + r8]                                    // field
   mov r14, qword ptr [rsp + 72]                          // lhs_panel
-  lea rdi, [r14 + rdi]                                   // field
+  lea r8, [r14 + r8]                                     // field
   lea rdx, [rdx + 128]
   mov r14, qword ptr [rsp + 64]                          // rhs_panel
   lea rdx, [r14 + rdx]                                   // field
@@ -667,7 +667,7 @@ L(k_done):
   mov r15, qword ptr [rsp + 0]                           // n_left
   cmp r15, r14                                           // unless n_left at_least 
   jb L(if_else)
-  mov r14, qword ptr [rsp + 16]                          // args
+  mov r14, qword ptr [rsp + 32]                          // args
   mov r14, qword ptr [r14 + 8*14]                        // bias
   mov r15, qword ptr [rsp + 8]                           // column_bytes
   lea r15, [r14 + r15]
@@ -679,12 +679,12 @@ L(k_done):
   vfmadd231ps zmm16, zmm12, dword ptr [r13 + 0]{1to16}   // out
   vmaxps zmm12, zmm0, zmm16                              // out
   vminps zmm12, zmm1, zmm12                              // out_5_0
-  vmovdqu64 zmmword ptr [r8 + 0], zmm12                  // out_5_0
+  vmovdqu64 zmmword ptr [r10 + 0], zmm12                 // out_5_0
   vmovdqa64 zmm12, zmm15                                 // bias
   vfmadd231ps zmm12, zmm13, dword ptr [r13 + 0]{1to16}   // out
   vmaxps zmm12, zmm0, zmm12                              // out
   vminps zmm12, zmm1, zmm12                              // out_5_1
-  vmovdqu64 zmmword ptr [r8 + 64], zmm12                 // out_5_1
+  vmovdqu64 zmmword ptr [r10 + 64], zmm12                // out_5_1
   vmovdqa64 zmm12, zmm14                                 // bias
   vfmadd231ps zmm12, zmm10, dword ptr [r12 + 0]{1to16}   // out
   vmaxps zmm10, zmm0, zmm12                              // out
@@ -706,13 +706,13 @@ L(k_done):
   vminps zmm8, zmm1, zmm8                                // out_3_1
   vmovdqu64 zmmword ptr [r11 + 64], zmm8                 // out_3_1
   vmovdqa64 zmm8, zmm14                                  // bias
-  vfmadd231ps zmm8, zmm6, dword ptr [r10 + 0]{1to16}     // out
+  vfmadd231ps zmm8, zmm6, dword ptr [rdi + 0]{1to16}     // out
   vmaxps zmm6, zmm0, zmm8                                // out
   vminps zmm6, zmm1, zmm6                                // out_2_0
   mov rdx, qword ptr [rsp + 96]                          // dst_2
   vmovdqu64 zmmword ptr [rdx + 0], zmm6                  // out_2_0
   vmovdqa64 zmm6, zmm15                                  // bias
-  vfmadd231ps zmm6, zmm7, dword ptr [r10 + 0]{1to16}     // out
+  vfmadd231ps zmm6, zmm7, dword ptr [rdi + 0]{1to16}     // out
   vmaxps zmm6, zmm0, zmm6                                // out
   vminps zmm6, zmm1, zmm6                                // out_2_1
   mov rdx, qword ptr [rsp + 96]                          // dst_2
@@ -729,12 +729,12 @@ L(k_done):
   vminps zmm4, zmm1, zmm4                                // out_1_1
   mov rdx, qword ptr [rsp + 80]                          // dst_1
   vmovdqu64 zmmword ptr [rdx + 64], zmm4                 // out_1_1
-  vfmadd231ps zmm14, zmm2, dword ptr [rdi + 0]{1to16}    // out
+  vfmadd231ps zmm14, zmm2, dword ptr [r8 + 0]{1to16}     // out
   vmaxps zmm2, zmm0, zmm14                               // out
   vminps zmm2, zmm1, zmm2                                // out_0_0
   mov rdx, qword ptr [rsp + 24]                          // dst_tile
   vmovdqu64 zmmword ptr [rdx + 0], zmm2                  // out_0_0
-  vfmadd231ps zmm15, zmm3, dword ptr [rdi + 0]{1to16}    // out
+  vfmadd231ps zmm15, zmm3, dword ptr [r8 + 0]{1to16}     // out
   vmaxps zmm0, zmm0, zmm15                               // out
   vminps zmm0, zmm1, zmm0                                // out_0_1
   mov rdx, qword ptr [rsp + 24]                          // dst_tile
@@ -759,7 +759,7 @@ L(if_else):
   mov r14, -1
   bzhi r14, r14, r15
   kmovw k2, r14d                                         // columns
-  mov r14, qword ptr [rsp + 16]                          // args
+  mov r14, qword ptr [rsp + 32]                          // args
   mov r14, qword ptr [r14 + 8*14]                        // bias
   mov r15, qword ptr [rsp + 8]                           // column_bytes
   lea r15, [r14 + r15]
@@ -771,12 +771,12 @@ L(if_else):
   vfmadd231ps zmm16, zmm12, dword ptr [r13 + 0]{1to16}   // out
   vmaxps zmm12, zmm0, zmm16                              // out
   vminps zmm12, zmm1, zmm12                              // out_5_0
-  vmovdqu32 zmmword ptr [r8 + 0]{k1}, zmm12              // out_5_0
+  vmovdqu32 zmmword ptr [r10 + 0]{k1}, zmm12             // out_5_0
   vmovdqa64 zmm12, zmm15                                 // bias
   vfmadd231ps zmm12, zmm13, dword ptr [r13 + 0]{1to16}   // out
   vmaxps zmm12, zmm0, zmm12                              // out
   vminps zmm12, zmm1, zmm12                              // out_5_1
-  vmovdqu32 zmmword ptr [r8 + 64]{k2}, zmm12             // out_5_1
+  vmovdqu32 zmmword ptr [r10 + 64]{k2}, zmm12            // out_5_1
   vmovdqa64 zmm12, zmm14                                 // bias
   vfmadd231ps zmm12, zmm10, dword ptr [r12 + 0]{1to16}   // out
   vmaxps zmm10, zmm0, zmm12                              // out
@@ -798,13 +798,13 @@ L(if_else):
   vminps zmm8, zmm1, zmm8                                // out_3_1
   vmovdqu32 zmmword ptr [r11 + 64]{k2}, zmm8             // out_3_1
   vmovdqa64 zmm8, zmm14                                  // bias
-  vfmadd231ps zmm8, zmm6, dword ptr [r10 + 0]{1to16}     // out
+  vfmadd231ps zmm8, zmm6, dword ptr [rdi + 0]{1to16}     // out
   vmaxps zmm6, zmm0, zmm8                                // out
   vminps zmm6, zmm1, zmm6                                // out_2_0
   mov rdx, qword ptr [rsp + 96]                          // dst_2
   vmovdqu32 zmmword ptr [rdx + 0]{k1}, zmm6              // out_2_0
   vmovdqa64 zmm6, zmm15                                  // bias
-  vfmadd231ps zmm6, zmm7, dword ptr [r10 + 0]{1to16}     // out
+  vfmadd231ps zmm6, zmm7, dword ptr [rdi + 0]{1to16}     // out
   vmaxps zmm6, zmm0, zmm6                                // out
   vminps zmm6, zmm1, zmm6                                // out_2_1
   mov rdx, qword ptr [rsp + 96]                          // dst_2
@@ -821,29 +821,29 @@ L(if_else):
   vminps zmm4, zmm1, zmm4                                // out_1_1
   mov rdx, qword ptr [rsp + 80]                          // dst_1
   vmovdqu32 zmmword ptr [rdx + 64]{k2}, zmm4             // out_1_1
-  vfmadd231ps zmm14, zmm2, dword ptr [rdi + 0]{1to16}    // out
+  vfmadd231ps zmm14, zmm2, dword ptr [r8 + 0]{1to16}     // out
   vmaxps zmm2, zmm0, zmm14                               // out
   vminps zmm2, zmm1, zmm2                                // out_0_0
   mov rdx, qword ptr [rsp + 24]                          // dst_tile
   vmovdqu32 zmmword ptr [rdx + 0]{k1}, zmm2              // out_0_0
-  vfmadd231ps zmm15, zmm3, dword ptr [rdi + 0]{1to16}    // out
+  vfmadd231ps zmm15, zmm3, dword ptr [r8 + 0]{1to16}     // out
   vmaxps zmm0, zmm0, zmm15                               // out
   vminps zmm0, zmm1, zmm0                                // out_0_1
   mov rdx, qword ptr [rsp + 24]                          // dst_tile
   vmovdqu32 zmmword ptr [rdx + 64]{k2}, zmm0             // out_0_1
 L(if_done):
-  mov rdx, qword ptr [rsp + 16]                          // args
+  mov rdx, qword ptr [rsp + 32]                          // args
   mov rdx, qword ptr [rdx + 8*13]                        // dst_stride
   mov rdi, 6
   imul rdx, rdi
   mov rdi, 6
-  mov r9, qword ptr [rsp + 32]                           // m_left
+  mov r9, qword ptr [rsp + 16]                           // m_left
   cmp r9, rdi
   cmovb r9, rdi
   sub r9, rdi
   mov rdi, qword ptr [rsp + 24]                          // dst_tile
   lea rdx, [rdi + rdx]
-  mov rdi, qword ptr [rsp + 16]                          // args
+  mov rdi, qword ptr [rsp + 32]                          // args
   mov rdi, qword ptr [rdi + 8*6]                         // lhs_stride
   mov r8, 6
   imul rdi, r8
@@ -860,7 +860,7 @@ L(m_done):
   sub rdi, rcx
   mov rcx, qword ptr [rsp + 8]                           // column_bytes
   lea rcx, [rcx + 128]
-  mov rdx, qword ptr [rsp + 16]                          // args
+  mov rdx, qword ptr [rsp + 32]                          // args
   mov rdx, qword ptr [rdx + 8*11]                        // rhs_stride
   mov r8, qword ptr [rsp + 64]                           // rhs_panel
   lea rdx, [r8 + rdx]

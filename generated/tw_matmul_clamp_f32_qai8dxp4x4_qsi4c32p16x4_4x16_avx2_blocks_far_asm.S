@@ -47,60 +47,60 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p16x4_4x16_avx2_blocks_far_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   endbr64
-  sub rsp, 632
-  .cfi_def_cfa_offset 640
-  mov qword ptr [rsp + 576], rbx
+  sub rsp, 680
+  .cfi_def_cfa_offset 688
+  mov qword ptr [rsp + 624], rbx
   .cfi_offset rbx, -64
-  mov qword ptr [rsp + 584], rbp
+  mov qword ptr [rsp + 632], rbp
   .cfi_offset rbp, -56
-  mov qword ptr [rsp + 592], r12
+  mov qword ptr [rsp + 640], r12
   .cfi_offset r12, -48
-  mov qword ptr [rsp + 600], r13
+  mov qword ptr [rsp + 648], r13
   .cfi_offset r13, -40
-  mov qword ptr [rsp + 608], r14
+  mov qword ptr [rsp + 656], r14
   .cfi_offset r14, -32
-  mov qword ptr [rsp + 616], r15
+  mov qword ptr [rsp + 664], r15
   .cfi_offset r15, -24
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p16x4_4x16_avx2_blocks_far_asm
-  sub rsp, 808
-  .seh_stackalloc 808
-  mov qword ptr [rsp + 576], rsi
-  .seh_savereg rsi, 576
-  mov qword ptr [rsp + 584], rdi
-  .seh_savereg rdi, 584
-  mov qword ptr [rsp + 592], rbx
-  .seh_savereg rbx, 592
-  mov qword ptr [rsp + 600], rbp
-  .seh_savereg rbp, 600
-  mov qword ptr [rsp + 608], r12
-  .seh_savereg r12, 608
-  mov qword ptr [rsp + 616], r13
-  .seh_savereg r13, 616
-  mov qword ptr [rsp + 624], r14
-  .seh_savereg r14, 624
-  mov qword ptr [rsp + 632], r15
-  .seh_savereg r15, 632
-  vmovaps xmmword ptr [rsp + 640], xmm6
-  .seh_savexmm xmm6, 640
-  vmovaps xmmword ptr [rsp + 656], xmm7
-  .seh_savexmm xmm7, 656
-  vmovaps xmmword ptr [rsp + 672], xmm8
-  .seh_savexmm xmm8, 672
-  vmovaps xmmword ptr [rsp + 688], xmm9
-  .seh_savexmm xmm9, 688
-  vmovaps xmmword ptr [rsp + 704], xmm10
-  .seh_savexmm xmm10, 704
-  vmovaps xmmword ptr [rsp + 720], xmm11
-  .seh_savexmm xmm11, 720
-  vmovaps xmmword ptr [rsp + 736], xmm12
-  .seh_savexmm xmm12, 736
-  vmovaps xmmword ptr [rsp + 752], xmm13
-  .seh_savexmm xmm13, 752
-  vmovaps xmmword ptr [rsp + 768], xmm14
-  .seh_savexmm xmm14, 768
-  vmovaps xmmword ptr [rsp + 784], xmm15
-  .seh_savexmm xmm15, 784
+  sub rsp, 856
+  .seh_stackalloc 856
+  mov qword ptr [rsp + 624], rsi
+  .seh_savereg rsi, 624
+  mov qword ptr [rsp + 632], rdi
+  .seh_savereg rdi, 632
+  mov qword ptr [rsp + 640], rbx
+  .seh_savereg rbx, 640
+  mov qword ptr [rsp + 648], rbp
+  .seh_savereg rbp, 648
+  mov qword ptr [rsp + 656], r12
+  .seh_savereg r12, 656
+  mov qword ptr [rsp + 664], r13
+  .seh_savereg r13, 664
+  mov qword ptr [rsp + 672], r14
+  .seh_savereg r14, 672
+  mov qword ptr [rsp + 680], r15
+  .seh_savereg r15, 680
+  vmovaps xmmword ptr [rsp + 688], xmm6
+  .seh_savexmm xmm6, 688
+  vmovaps xmmword ptr [rsp + 704], xmm7
+  .seh_savexmm xmm7, 704
+  vmovaps xmmword ptr [rsp + 720], xmm8
+  .seh_savexmm xmm8, 720
+  vmovaps xmmword ptr [rsp + 736], xmm9
+  .seh_savexmm xmm9, 736
+  vmovaps xmmword ptr [rsp + 752], xmm10
+  .seh_savexmm xmm10, 752
+  vmovaps xmmword ptr [rsp + 768], xmm11
+  .seh_savexmm xmm11, 768
+  vmovaps xmmword ptr [rsp + 784], xmm12
+  .seh_savexmm xmm12, 784
+  vmovaps xmmword ptr [rsp + 800], xmm13
+  .seh_savexmm xmm13, 800
+  vmovaps xmmword ptr [rsp + 816], xmm14
+  .seh_savexmm xmm14, 816
+  vmovaps xmmword ptr [rsp + 832], xmm15
+  .seh_savexmm xmm15, 832
   .seh_endprologue
   mov rdi, rcx
 #endif
@@ -232,7 +232,8 @@ L(m):
   prefetchw byte ptr [rbx + 0]                           // dst_1
   prefetchw byte ptr [rdx + 0]                           // dst_2
   prefetchw byte ptr [rax + 0]                           // dst_3
-  lea rbx, [rsp + 64]                                    // scratch
+  lea rbx, [rsp + 112]                                   // scratch
+  and rbx, -64                                           // scratch
   vpxor xmm0, xmm0, xmm0                                 // f_0
   vmovdqu ymmword ptr [rbx + 256], ymm0                  // f_0
   vmovdqu ymmword ptr [rbx + 288], ymm0                  // f_0
@@ -1387,38 +1388,38 @@ L(m_done):
   ja L(n)
 L(n_done):
 #if defined(__ELF__) || defined(__APPLE__)
-  mov rbx, qword ptr [rsp + 576]
-  mov rbp, qword ptr [rsp + 584]
-  mov r12, qword ptr [rsp + 592]
-  mov r13, qword ptr [rsp + 600]
-  mov r14, qword ptr [rsp + 608]
-  mov r15, qword ptr [rsp + 616]
-  add rsp, 632
+  mov rbx, qword ptr [rsp + 624]
+  mov rbp, qword ptr [rsp + 632]
+  mov r12, qword ptr [rsp + 640]
+  mov r13, qword ptr [rsp + 648]
+  mov r14, qword ptr [rsp + 656]
+  mov r15, qword ptr [rsp + 664]
+  add rsp, 680
   .cfi_def_cfa_offset 8
   vzeroupper
   ret
   .cfi_endproc
 #elif defined(_WIN32)
   vzeroupper
-  mov rsi, qword ptr [rsp + 576]
-  mov rdi, qword ptr [rsp + 584]
-  mov rbx, qword ptr [rsp + 592]
-  mov rbp, qword ptr [rsp + 600]
-  mov r12, qword ptr [rsp + 608]
-  mov r13, qword ptr [rsp + 616]
-  mov r14, qword ptr [rsp + 624]
-  mov r15, qword ptr [rsp + 632]
-  vmovaps xmm6, xmmword ptr [rsp + 640]
-  vmovaps xmm7, xmmword ptr [rsp + 656]
-  vmovaps xmm8, xmmword ptr [rsp + 672]
-  vmovaps xmm9, xmmword ptr [rsp + 688]
-  vmovaps xmm10, xmmword ptr [rsp + 704]
-  vmovaps xmm11, xmmword ptr [rsp + 720]
-  vmovaps xmm12, xmmword ptr [rsp + 736]
-  vmovaps xmm13, xmmword ptr [rsp + 752]
-  vmovaps xmm14, xmmword ptr [rsp + 768]
-  vmovaps xmm15, xmmword ptr [rsp + 784]
-  add rsp, 808
+  mov rsi, qword ptr [rsp + 624]
+  mov rdi, qword ptr [rsp + 632]
+  mov rbx, qword ptr [rsp + 640]
+  mov rbp, qword ptr [rsp + 648]
+  mov r12, qword ptr [rsp + 656]
+  mov r13, qword ptr [rsp + 664]
+  mov r14, qword ptr [rsp + 672]
+  mov r15, qword ptr [rsp + 680]
+  vmovaps xmm6, xmmword ptr [rsp + 688]
+  vmovaps xmm7, xmmword ptr [rsp + 704]
+  vmovaps xmm8, xmmword ptr [rsp + 720]
+  vmovaps xmm9, xmmword ptr [rsp + 736]
+  vmovaps xmm10, xmmword ptr [rsp + 752]
+  vmovaps xmm11, xmmword ptr [rsp + 768]
+  vmovaps xmm12, xmmword ptr [rsp + 784]
+  vmovaps xmm13, xmmword ptr [rsp + 800]
+  vmovaps xmm14, xmmword ptr [rsp + 816]
+  vmovaps xmm15, xmmword ptr [rsp + 832]
+  add rsp, 856
   ret
   .seh_endproc
 #endif

@@ -47,60 +47,60 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p16x4_4x16_avx_vnni_blocks_far_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   endbr64
-  sub rsp, 312
-  .cfi_def_cfa_offset 320
-  mov qword ptr [rsp + 256], rbx
+  sub rsp, 360
+  .cfi_def_cfa_offset 368
+  mov qword ptr [rsp + 304], rbx
   .cfi_offset rbx, -64
-  mov qword ptr [rsp + 264], rbp
+  mov qword ptr [rsp + 312], rbp
   .cfi_offset rbp, -56
-  mov qword ptr [rsp + 272], r12
+  mov qword ptr [rsp + 320], r12
   .cfi_offset r12, -48
-  mov qword ptr [rsp + 280], r13
+  mov qword ptr [rsp + 328], r13
   .cfi_offset r13, -40
-  mov qword ptr [rsp + 288], r14
+  mov qword ptr [rsp + 336], r14
   .cfi_offset r14, -32
-  mov qword ptr [rsp + 296], r15
+  mov qword ptr [rsp + 344], r15
   .cfi_offset r15, -24
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p16x4_4x16_avx_vnni_blocks_far_asm
-  sub rsp, 488
-  .seh_stackalloc 488
-  mov qword ptr [rsp + 256], rsi
-  .seh_savereg rsi, 256
-  mov qword ptr [rsp + 264], rdi
-  .seh_savereg rdi, 264
-  mov qword ptr [rsp + 272], rbx
-  .seh_savereg rbx, 272
-  mov qword ptr [rsp + 280], rbp
-  .seh_savereg rbp, 280
-  mov qword ptr [rsp + 288], r12
-  .seh_savereg r12, 288
-  mov qword ptr [rsp + 296], r13
-  .seh_savereg r13, 296
-  mov qword ptr [rsp + 304], r14
-  .seh_savereg r14, 304
-  mov qword ptr [rsp + 312], r15
-  .seh_savereg r15, 312
-  vmovaps xmmword ptr [rsp + 320], xmm6
-  .seh_savexmm xmm6, 320
-  vmovaps xmmword ptr [rsp + 336], xmm7
-  .seh_savexmm xmm7, 336
-  vmovaps xmmword ptr [rsp + 352], xmm8
-  .seh_savexmm xmm8, 352
-  vmovaps xmmword ptr [rsp + 368], xmm9
-  .seh_savexmm xmm9, 368
-  vmovaps xmmword ptr [rsp + 384], xmm10
-  .seh_savexmm xmm10, 384
-  vmovaps xmmword ptr [rsp + 400], xmm11
-  .seh_savexmm xmm11, 400
-  vmovaps xmmword ptr [rsp + 416], xmm12
-  .seh_savexmm xmm12, 416
-  vmovaps xmmword ptr [rsp + 432], xmm13
-  .seh_savexmm xmm13, 432
-  vmovaps xmmword ptr [rsp + 448], xmm14
-  .seh_savexmm xmm14, 448
-  vmovaps xmmword ptr [rsp + 464], xmm15
-  .seh_savexmm xmm15, 464
+  sub rsp, 536
+  .seh_stackalloc 536
+  mov qword ptr [rsp + 304], rsi
+  .seh_savereg rsi, 304
+  mov qword ptr [rsp + 312], rdi
+  .seh_savereg rdi, 312
+  mov qword ptr [rsp + 320], rbx
+  .seh_savereg rbx, 320
+  mov qword ptr [rsp + 328], rbp
+  .seh_savereg rbp, 328
+  mov qword ptr [rsp + 336], r12
+  .seh_savereg r12, 336
+  mov qword ptr [rsp + 344], r13
+  .seh_savereg r13, 344
+  mov qword ptr [rsp + 352], r14
+  .seh_savereg r14, 352
+  mov qword ptr [rsp + 360], r15
+  .seh_savereg r15, 360
+  vmovaps xmmword ptr [rsp + 368], xmm6
+  .seh_savexmm xmm6, 368
+  vmovaps xmmword ptr [rsp + 384], xmm7
+  .seh_savexmm xmm7, 384
+  vmovaps xmmword ptr [rsp + 400], xmm8
+  .seh_savexmm xmm8, 400
+  vmovaps xmmword ptr [rsp + 416], xmm9
+  .seh_savexmm xmm9, 416
+  vmovaps xmmword ptr [rsp + 432], xmm10
+  .seh_savexmm xmm10, 432
+  vmovaps xmmword ptr [rsp + 448], xmm11
+  .seh_savexmm xmm11, 448
+  vmovaps xmmword ptr [rsp + 464], xmm12
+  .seh_savexmm xmm12, 464
+  vmovaps xmmword ptr [rsp + 480], xmm13
+  .seh_savexmm xmm13, 480
+  vmovaps xmmword ptr [rsp + 496], xmm14
+  .seh_savexmm xmm14, 496
+  vmovaps xmmword ptr [rsp + 512], xmm15
+  .seh_savexmm xmm15, 512
   .seh_endprologue
   mov rdi, rcx
 #endif
@@ -245,7 +245,8 @@ L(m):
   mov rax, 252645135
   vmovd xmm0, eax                                        // mask
   vpbroadcastd ymm0, xmm0
-  lea rax, [rsp + 64]                                    // scratch
+  lea rax, [rsp + 112]                                   // scratch
+  and rax, -64                                           // scratch
   vpxor xmm1, xmm1, xmm1                                 // f_1
   vmovdqu ymmword ptr [rax + 0], ymm1                    // f_1
   vmovdqu ymmword ptr [rax + 32], ymm1                   // f_1
@@ -1205,38 +1206,38 @@ L(m_done):
   ja L(n)
 L(n_done):
 #if defined(__ELF__) || defined(__APPLE__)
-  mov rbx, qword ptr [rsp + 256]
-  mov rbp, qword ptr [rsp + 264]
-  mov r12, qword ptr [rsp + 272]
-  mov r13, qword ptr [rsp + 280]
-  mov r14, qword ptr [rsp + 288]
-  mov r15, qword ptr [rsp + 296]
-  add rsp, 312
+  mov rbx, qword ptr [rsp + 304]
+  mov rbp, qword ptr [rsp + 312]
+  mov r12, qword ptr [rsp + 320]
+  mov r13, qword ptr [rsp + 328]
+  mov r14, qword ptr [rsp + 336]
+  mov r15, qword ptr [rsp + 344]
+  add rsp, 360
   .cfi_def_cfa_offset 8
   vzeroupper
   ret
   .cfi_endproc
 #elif defined(_WIN32)
   vzeroupper
-  mov rsi, qword ptr [rsp + 256]
-  mov rdi, qword ptr [rsp + 264]
-  mov rbx, qword ptr [rsp + 272]
-  mov rbp, qword ptr [rsp + 280]
-  mov r12, qword ptr [rsp + 288]
-  mov r13, qword ptr [rsp + 296]
-  mov r14, qword ptr [rsp + 304]
-  mov r15, qword ptr [rsp + 312]
-  vmovaps xmm6, xmmword ptr [rsp + 320]
-  vmovaps xmm7, xmmword ptr [rsp + 336]
-  vmovaps xmm8, xmmword ptr [rsp + 352]
-  vmovaps xmm9, xmmword ptr [rsp + 368]
-  vmovaps xmm10, xmmword ptr [rsp + 384]
-  vmovaps xmm11, xmmword ptr [rsp + 400]
-  vmovaps xmm12, xmmword ptr [rsp + 416]
-  vmovaps xmm13, xmmword ptr [rsp + 432]
-  vmovaps xmm14, xmmword ptr [rsp + 448]
-  vmovaps xmm15, xmmword ptr [rsp + 464]
-  add rsp, 488
+  mov rsi, qword ptr [rsp + 304]
+  mov rdi, qword ptr [rsp + 312]
+  mov rbx, qword ptr [rsp + 320]
+  mov rbp, qword ptr [rsp + 328]
+  mov r12, qword ptr [rsp + 336]
+  mov r13, qword ptr [rsp + 344]
+  mov r14, qword ptr [rsp + 352]
+  mov r15, qword ptr [rsp + 360]
+  vmovaps xmm6, xmmword ptr [rsp + 368]
+  vmovaps xmm7, xmmword ptr [rsp + 384]
+  vmovaps xmm8, xmmword ptr [rsp + 400]
+  vmovaps xmm9, xmmword ptr [rsp + 416]
+  vmovaps xmm10, xmmword ptr [rsp + 432]
+  vmovaps xmm11, xmmword ptr [rsp + 448]
+  vmovaps xmm12, xmmword ptr [rsp + 464]
+  vmovaps xmm13, xmmword ptr [rsp + 480]
+  vmovaps xmm14, xmmword ptr [rsp + 496]
+  vmovaps xmm15, xmmword ptr [rsp + 512]
+  add rsp, 536
   ret
   .seh_endproc
 #endif

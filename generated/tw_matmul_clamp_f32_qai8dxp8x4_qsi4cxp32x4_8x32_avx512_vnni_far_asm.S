@@ -162,89 +162,89 @@ L(m):
   prefetchw byte ptr [r8 + 0]                            // dst_tile
   mov r8, qword ptr [rsp + 32]                           // dst_tile
   prefetchw byte ptr [r8 + 64]                           // dst_tile
-  mov r8, qword ptr [rdi + 8*3]                          // k
-  lea r8, [r8 + 31]
-  and r8, -32                                            // k_padded
-  mov r9, qword ptr [rdi + 8*13]                         // dst_stride
-  mov rbx, 1
+  mov r8, qword ptr [rdi + 8*13]                         // dst_stride
+  mov r9, 1
+  mov rbx, r11                                           // m_left
+  cmp rbx, r9
+  cmovb rbx, r9
+  sub rbx, r9
+  mov r9, qword ptr [rsp + 32]                           // dst_tile
+  lea r9, [r9 + r8]
+  mov rbp, qword ptr [rsp + 32]                          // dst_tile
+  test rbx, rbx                                          // dst_1
+  cmovz r9, rbp
+  prefetchw byte ptr [r9 + 0]                            // dst_1
+  prefetchw byte ptr [r9 + 64]                           // dst_1
+  mov rbx, 2
   mov rbp, r11                                           // m_left
   cmp rbp, rbx
   cmovb rbp, rbx
   sub rbp, rbx
-  mov rbx, qword ptr [rsp + 32]                          // dst_tile
-  lea rbx, [rbx + r9]
-  mov r12, qword ptr [rsp + 32]                          // dst_tile
-  test rbp, rbp                                          // dst_1
-  cmovz rbx, r12
-  prefetchw byte ptr [rbx + 0]                           // dst_1
-  prefetchw byte ptr [rbx + 64]                          // dst_1
-  mov rbp, 2
-  mov r12, r11                                           // m_left
-  cmp r12, rbp
-  cmovb r12, rbp
-  sub r12, rbp
-  lea rbp, [rbx + r9]
-  test r12, r12                                          // dst_2
-  cmovz rbp, rbx
-  prefetchw byte ptr [rbp + 0]                           // dst_2
-  prefetchw byte ptr [rbp + 64]                          // dst_2
-  mov rbx, 3
-  mov r12, r11                                           // m_left
-  cmp r12, rbx
-  cmovb r12, rbx
-  sub r12, rbx
-  lea rbx, [rbp + r9]
-  test r12, r12                                          // dst_3
-  cmovz rbx, rbp
-  prefetchw byte ptr [rbx + 0]                           // dst_3
-  prefetchw byte ptr [rbx + 64]                          // dst_3
-  mov rbp, 4
-  mov r12, r11                                           // m_left
-  cmp r12, rbp
-  cmovb r12, rbp
-  sub r12, rbp
-  lea rbp, [rbx + r9]
-  test r12, r12                                          // dst_4
-  cmovz rbp, rbx
-  prefetchw byte ptr [rbp + 0]                           // dst_4
-  prefetchw byte ptr [rbp + 64]                          // dst_4
-  mov rbx, 5
-  mov r12, r11                                           // m_left
-  cmp r12, rbx
-  cmovb r12, rbx
-  sub r12, rbx
-  lea rbx, [rbp + r9]
-  test r12, r12                                          // dst_5
-  cmovz rbx, rbp
-  prefetchw byte ptr [rbx + 0]                           // dst_5
-  prefetchw byte ptr [rbx + 64]                          // dst_5
-  mov rbp, 6
-  mov r12, r11                                           // m_left
-  cmp r12, rbp
-  cmovb r12, rbp
-  sub r12, rbp
-  lea rbp, [rbx + r9]
-  test r12, r12                                          // dst_6
-  cmovz rbp, rbx
-  lea r9, [rbp + r9]
-  prefetchw byte ptr [rbp + 0]                           // dst_6
-  prefetchw byte ptr [rbp + 64]                          // dst_6
-  mov rbx, 7
-  mov r12, r11                                           // m_left
-  cmp r12, rbx
-  cmovb r12, rbx
-  sub r12, rbx
-  test r12, r12                                          // dst_7
-  cmovz r9, rbp
-  prefetchw byte ptr [r9 + 0]                            // dst_7
-  prefetchw byte ptr [r9 + 64]                           // dst_7
+  lea rbx, [r9 + r8]
+  test rbp, rbp                                          // dst_2
+  cmovz rbx, r9
+  prefetchw byte ptr [rbx + 0]                           // dst_2
+  prefetchw byte ptr [rbx + 64]                          // dst_2
+  mov r9, 3
+  mov rbp, r11                                           // m_left
+  cmp rbp, r9
+  cmovb rbp, r9
+  sub rbp, r9
+  lea r9, [rbx + r8]
+  test rbp, rbp                                          // dst_3
+  cmovz r9, rbx
+  prefetchw byte ptr [r9 + 0]                            // dst_3
+  prefetchw byte ptr [r9 + 64]                           // dst_3
+  mov rbx, 4
+  mov rbp, r11                                           // m_left
+  cmp rbp, rbx
+  cmovb rbp, rbx
+  sub rbp, rbx
+  lea rbx, [r9 + r8]
+  test rbp, rbp                                          // dst_4
+  cmovz rbx, r9
+  prefetchw byte ptr [rbx + 0]                           // dst_4
+  prefetchw byte ptr [rbx + 64]                          // dst_4
+  mov r9, 5
+  mov rbp, r11                                           // m_left
+  cmp rbp, r9
+  cmovb rbp, r9
+  sub rbp, r9
+  lea r9, [rbx + r8]
+  test rbp, rbp                                          // dst_5
+  cmovz r9, rbx
+  prefetchw byte ptr [r9 + 0]                            // dst_5
+  prefetchw byte ptr [r9 + 64]                           // dst_5
+  mov rbx, 6
+  mov rbp, r11                                           // m_left
+  cmp rbp, rbx
+  cmovb rbp, rbx
+  sub rbp, rbx
+  lea rbx, [r9 + r8]
+  test rbp, rbp                                          // dst_6
+  cmovz rbx, r9
+  prefetchw byte ptr [rbx + 0]                           // dst_6
+  prefetchw byte ptr [rbx + 64]                          // dst_6
+  mov r9, 7
+  mov rbp, r11                                           // m_left
+  cmp rbp, r9
+  cmovb rbp, r9
+  sub rbp, r9
+  lea r8, [rbx + r8]
+  test rbp, rbp                                          // dst_7
+  cmovz r8, rbx
+  prefetchw byte ptr [r8 + 0]                            // dst_7
+  prefetchw byte ptr [r8 + 64]                           // dst_7
+  mov r8, 252645135
+  vpbroadcastd zmm0, r8d                                 // mask
+  mov r8, qword ptr [rdi + 8*3]                          // k
+  lea r8, [r8 + 31]
+  and r8, -32                                            // k_padded
   mov r9, 8
   mov rbx, r8                                            // k_padded
   imul rbx, r9
   mov r9, qword ptr [rsp + 24]                           // lhs_panel
   lea r9, [r9 + rbx]                                     // field
-  mov rbx, 252645135
-  vpbroadcastd zmm0, ebx                                 // mask
   vpbroadcastd zmm1, dword ptr [r9 + 0]                  // acc_0_0
   vpbroadcastd zmm2, dword ptr [r9 + 0]                  // acc_0_1
   vpbroadcastd zmm3, dword ptr [r9 + 4]                  // acc_1_0

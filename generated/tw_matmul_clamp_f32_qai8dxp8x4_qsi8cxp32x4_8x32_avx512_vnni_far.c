@@ -50,7 +50,6 @@ void tw_matmul_clamp_f32_qai8dxp8x4_qsi8cxp32x4_8x32_avx512_vnni_far(const tw_ar
     for (size_t i_m = 0; i_m < args->m; i_m += 8) {
       __builtin_prefetch((const void *)dst_tile, 1, 3);
       __builtin_prefetch((const void *)(dst_tile + 64), 1, 3);
-      const size_t k_padded = (args->k + 31) & (size_t)-32;
       size_t dst_stride = args->dst_stride;
       uint8_t* dst_1 = m_left > 1 ? dst_tile + dst_stride : dst_tile;
       __builtin_prefetch((const void *)dst_1, 1, 3);
@@ -73,6 +72,7 @@ void tw_matmul_clamp_f32_qai8dxp8x4_qsi8cxp32x4_8x32_avx512_vnni_far(const tw_ar
       uint8_t* dst_7 = m_left > 7 ? dst_6 + dst_stride : dst_6;
       __builtin_prefetch((const void *)dst_7, 1, 3);
       __builtin_prefetch((const void *)(dst_7 + 64), 1, 3);
+      const size_t k_padded = (args->k + 31) & (size_t)-32;
       const uint8_t* field = lhs_panel + k_padded * 8;
       __m512i acc_0_0 = _mm512_set1_epi32(tw_load_i32(field));
       __m512i acc_0_1 = _mm512_set1_epi32(tw_load_i32(field));

@@ -12,10 +12,10 @@
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax n_left  rcx m_left  rdx k_padded  rsi ahead_step  rdi lhs_panel  r8 ahead  r9 m_left
-//  r10 lhs_1  r11 lhs_2  rbx lhs_3  rbp lhs_4  r12 lhs_5  r13 k_left  r14 lhs_panel  r15 rhs_panel
-//  zmm0 f_0  zmm1 f_1  zmm2 f_2  zmm3 f_3  zmm4 f_4  zmm5 f_5  zmm6 f_6  zmm7 f_7  zmm8 f_8
-//  zmm9 f_9  zmm10 f_10  zmm11 f_11  zmm12 acc_0_0 ...  zmm13 acc_5_1 ...  zmm14 acc_1_0 ...
+//  rax n_left  rcx m_left  rdx dst_tile  rsi ahead_step  rdi args  r8 lhs_5  r9 ahead  r10 k_padded
+//  r11 lhs_4  rbx k_left  rbp lhs_panel  r12 rhs_panel  r13 lhs_1  r14 lhs_2  r15 lhs_3  zmm0 f_0
+//  zmm1 f_1  zmm2 f_2  zmm3 f_3  zmm4 f_4  zmm5 f_5  zmm6 f_6  zmm7 f_7  zmm8 f_8  zmm9 f_9
+//  zmm10 f_10  zmm11 f_11  zmm12 acc_0_0 ...  zmm13 acc_5_1 ...  zmm14 acc_1_0 ...
 //  zmm15 acc_0_1 ...  zmm16 raw_1 ...  zmm17 acc_2_0 ...  zmm18 acc_1_1 ...  zmm19 acc_3_0 ...
 //  zmm20 acc_2_1 ...  zmm21 acc_4_0 ...  zmm22 acc_3_1 ...  zmm23 acc_5_0 ...  zmm24 acc_4_1 ...
 //  zmm25 a_5 ...  zmm26 raw_1 ...
@@ -48,232 +48,229 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qai8c32p32x4_6x32_avx512_vnni_far_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   endbr64
-  sub rsp, 104
-  .cfi_def_cfa_offset 112
-  mov qword ptr [rsp + 48], rbx
-  .cfi_offset rbx, -64
-  mov qword ptr [rsp + 56], rbp
-  .cfi_offset rbp, -56
-  mov qword ptr [rsp + 64], r12
-  .cfi_offset r12, -48
-  mov qword ptr [rsp + 72], r13
-  .cfi_offset r13, -40
-  mov qword ptr [rsp + 80], r14
-  .cfi_offset r14, -32
-  mov qword ptr [rsp + 88], r15
-  .cfi_offset r15, -24
+  sub rsp, 120
+  .cfi_def_cfa_offset 128
+  mov qword ptr [rsp + 72], rbx
+  .cfi_offset rbx, -56
+  mov qword ptr [rsp + 80], rbp
+  .cfi_offset rbp, -48
+  mov qword ptr [rsp + 88], r12
+  .cfi_offset r12, -40
+  mov qword ptr [rsp + 96], r13
+  .cfi_offset r13, -32
+  mov qword ptr [rsp + 104], r14
+  .cfi_offset r14, -24
+  mov qword ptr [rsp + 112], r15
+  .cfi_offset r15, -16
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p1x4_qai8c32p32x4_6x32_avx512_vnni_far_asm
-  sub rsp, 280
-  .seh_stackalloc 280
-  mov qword ptr [rsp + 48], rsi
-  .seh_savereg rsi, 48
-  mov qword ptr [rsp + 56], rdi
-  .seh_savereg rdi, 56
-  mov qword ptr [rsp + 64], rbx
-  .seh_savereg rbx, 64
-  mov qword ptr [rsp + 72], rbp
-  .seh_savereg rbp, 72
-  mov qword ptr [rsp + 80], r12
-  .seh_savereg r12, 80
-  mov qword ptr [rsp + 88], r13
-  .seh_savereg r13, 88
-  mov qword ptr [rsp + 96], r14
-  .seh_savereg r14, 96
-  mov qword ptr [rsp + 104], r15
-  .seh_savereg r15, 104
-  vmovaps xmmword ptr [rsp + 112], xmm6
-  .seh_savexmm xmm6, 112
-  vmovaps xmmword ptr [rsp + 128], xmm7
-  .seh_savexmm xmm7, 128
-  vmovaps xmmword ptr [rsp + 144], xmm8
-  .seh_savexmm xmm8, 144
-  vmovaps xmmword ptr [rsp + 160], xmm9
-  .seh_savexmm xmm9, 160
-  vmovaps xmmword ptr [rsp + 176], xmm10
-  .seh_savexmm xmm10, 176
-  vmovaps xmmword ptr [rsp + 192], xmm11
-  .seh_savexmm xmm11, 192
-  vmovaps xmmword ptr [rsp + 208], xmm12
-  .seh_savexmm xmm12, 208
-  vmovaps xmmword ptr [rsp + 224], xmm13
-  .seh_savexmm xmm13, 224
-  vmovaps xmmword ptr [rsp + 240], xmm14
-  .seh_savexmm xmm14, 240
-  vmovaps xmmword ptr [rsp + 256], xmm15
-  .seh_savexmm xmm15, 256
+  sub rsp, 312
+  .seh_stackalloc 312
+  mov qword ptr [rsp + 72], rsi
+  .seh_savereg rsi, 72
+  mov qword ptr [rsp + 80], rdi
+  .seh_savereg rdi, 80
+  mov qword ptr [rsp + 88], rbx
+  .seh_savereg rbx, 88
+  mov qword ptr [rsp + 96], rbp
+  .seh_savereg rbp, 96
+  mov qword ptr [rsp + 104], r12
+  .seh_savereg r12, 104
+  mov qword ptr [rsp + 112], r13
+  .seh_savereg r13, 112
+  mov qword ptr [rsp + 120], r14
+  .seh_savereg r14, 120
+  mov qword ptr [rsp + 128], r15
+  .seh_savereg r15, 128
+  vmovaps xmmword ptr [rsp + 144], xmm6
+  .seh_savexmm xmm6, 144
+  vmovaps xmmword ptr [rsp + 160], xmm7
+  .seh_savexmm xmm7, 160
+  vmovaps xmmword ptr [rsp + 176], xmm8
+  .seh_savexmm xmm8, 176
+  vmovaps xmmword ptr [rsp + 192], xmm9
+  .seh_savexmm xmm9, 192
+  vmovaps xmmword ptr [rsp + 208], xmm10
+  .seh_savexmm xmm10, 208
+  vmovaps xmmword ptr [rsp + 224], xmm11
+  .seh_savexmm xmm11, 224
+  vmovaps xmmword ptr [rsp + 240], xmm12
+  .seh_savexmm xmm12, 240
+  vmovaps xmmword ptr [rsp + 256], xmm13
+  .seh_savexmm xmm13, 256
+  vmovaps xmmword ptr [rsp + 272], xmm14
+  .seh_savexmm xmm14, 272
+  vmovaps xmmword ptr [rsp + 288], xmm15
+  .seh_savexmm xmm15, 288
   .seh_endprologue
   mov rdi, rcx
 #endif
-  mov qword ptr [rsp + 16], rdi                          // args, kept in the frame
-  mov rax, qword ptr [rsp + 16]                          // args
-  mov rax, qword ptr [rax + 8*2]                         // n_left
+  mov rax, qword ptr [rdi + 8*2]                         // n_left
   mov rcx, 0                                             // column_bytes
-  mov rdx, qword ptr [rsp + 16]                          // args
-  mov rdx, qword ptr [rdx + 8*1]                         // m
+  mov rdx, qword ptr [rdi + 8*1]                         // m
   mov rsi, 1152
-  mov rdi, 6
-  mov r8, rdx                                            // m
-  cmp r8, rdi
-  cmovb r8, rdi
-  sub r8, rdi
-  mov rdi, 576
-  test r8, r8                                            // ahead_step
-  cmovz rdi, rsi
+  mov r8, 6
+  mov r9, rdx                                            // m
+  cmp r9, r8
+  cmovb r9, r8
+  sub r9, r8
+  mov r8, 576
+  test r9, r9                                            // ahead_step
+  cmovz r8, rsi
   mov rsi, 18
-  mov r8, rdx                                            // m
-  cmp r8, rsi
-  cmovb r8, rsi
-  sub r8, rsi
+  mov r9, rdx                                            // m
+  cmp r9, rsi
+  cmovb r9, rsi
+  sub r9, rsi
   mov rsi, 288
-  test r8, r8                                            // ahead_step
-  cmovz rsi, rdi
-  mov rdi, 42
-  mov r8, rdx                                            // m
-  cmp r8, rdi
-  cmovb r8, rdi
-  sub r8, rdi
-  mov rdi, 144
-  test r8, r8                                            // ahead_step
-  cmovz rdi, rsi
+  test r9, r9                                            // ahead_step
+  cmovz rsi, r8
+  mov r8, 42
+  mov r9, rdx                                            // m
+  cmp r9, r8
+  cmovb r9, r8
+  sub r9, r8
+  mov r8, 144
+  test r9, r9                                            // ahead_step
+  cmovz r8, rsi
   mov rsi, 90
   cmp rdx, rsi
   cmovb rdx, rsi
   sub rdx, rsi
   mov rsi, 72
   test rdx, rdx                                          // ahead_step
-  cmovz rsi, rdi
-  mov rdx, qword ptr [rsp + 16]                          // args
-  mov rdx, qword ptr [rdx + 8*10]                        // rhs_panel
-  mov rdi, rax                                           // n_left
+  cmovz rsi, r8
+  mov rdx, qword ptr [rdi + 8*10]                        // rhs_panel
+  mov r8, rax                                            // n_left
   test rax, rax
   jz L(n_done)
 L(n):
-  mov qword ptr [rsp + 32], rdx                          // rhs_panel, kept in the frame
+  mov qword ptr [rsp + 16], rdx                          // rhs_panel, kept in the frame
   mov qword ptr [rsp + 8], rcx                           // column_bytes, kept in the frame
-  mov qword ptr [rsp + 0], rdi                           // n_left, kept in the frame
-  mov rcx, qword ptr [rsp + 16]                          // args
-  mov rcx, qword ptr [rcx + 8*1]                         // m_left
-  mov rdx, qword ptr [rsp + 16]                          // args
-  mov rdx, qword ptr [rdx + 8*12]                        // dst
-  mov rdi, qword ptr [rsp + 8]                           // column_bytes
-  lea rdx, [rdx + rdi]                                   // dst_tile
-  mov rdi, qword ptr [rsp + 16]                          // args
-  mov rdi, qword ptr [rdi + 8*5]                         // lhs_panel
-  mov r8, qword ptr [rsp + 16]                           // args
-  mov r8, qword ptr [r8 + 8*19]                          // rhs_prefetch
-  mov r9, qword ptr [rsp + 32]                           // rhs_panel
-  lea r8, [r9 + r8]                                      // ahead
-  mov r9, rcx                                            // m_left
+  mov qword ptr [rsp + 0], r8                            // n_left, kept in the frame
+  mov rcx, qword ptr [rdi + 8*1]                         // m_left
+  mov rdx, qword ptr [rdi + 8*12]                        // dst
+  mov r8, qword ptr [rsp + 8]                            // column_bytes
+  lea rdx, [rdx + r8]                                    // dst_tile
+  mov r8, qword ptr [rdi + 8*5]                          // lhs_panel
+  mov r9, qword ptr [rdi + 8*19]                         // rhs_prefetch
+  mov r10, qword ptr [rsp + 16]                          // rhs_panel
+  lea r9, [r10 + r9]                                     // ahead
+  mov r10, rcx                                           // m_left
   test rcx, rcx
   jz L(m_done)
 L(m):
-  mov qword ptr [rsp + 40], r8                           // ahead, kept in the frame
-  mov qword ptr [rsp + 24], rdx                          // dst_tile, kept in the frame
-  mov rdx, qword ptr [rsp + 24]                          // dst_tile
-  prefetchw byte ptr [rdx + 0]                           // dst_tile
-  mov rdx, qword ptr [rsp + 24]                          // dst_tile
-  prefetchw byte ptr [rdx + 64]                          // dst_tile
-  mov rdx, qword ptr [rsp + 16]                          // args
-  mov rdx, qword ptr [rdx + 8*3]                         // k
-  lea rdx, [rdx + 31]
-  and rdx, -32                                           // k_padded
-  mov r8, qword ptr [rsp + 16]                           // args
-  mov r8, qword ptr [r8 + 8*6]                           // lhs_stride
-  mov r10, 1
-  mov r11, r9                                            // m_left
-  cmp r11, r10
-  cmovb r11, r10
-  sub r11, r10
-  lea r10, [rdi + r8]
-  test r11, r11                                          // lhs_1
-  cmovz r10, rdi
-  mov r11, 2
-  mov rbx, r9                                            // m_left
-  cmp rbx, r11
-  cmovb rbx, r11
-  sub rbx, r11
-  lea r11, [r10 + r8]
-  test rbx, rbx                                          // lhs_2
-  cmovz r11, r10
-  mov rbx, 3
-  mov rbp, r9                                            // m_left
-  cmp rbp, rbx
-  cmovb rbp, rbx
-  sub rbp, rbx
-  lea rbx, [r11 + r8]
-  test rbp, rbp                                          // lhs_3
-  cmovz rbx, r11
-  mov rbp, 4
-  mov r12, r9                                            // m_left
+  mov qword ptr [rsp + 64], r10                          // m_left, kept in the frame
+  mov qword ptr [rsp + 32], r8                           // lhs_panel, kept in the frame
+  mov qword ptr [rsp + 24], r9                           // ahead, kept in the frame
+  mov r8, 1
+  mov r9, qword ptr [rsp + 64]                           // m_left
+  cmp r9, r8
+  cmovb r9, r8
+  sub r9, r8
+  mov r8, qword ptr [rdi + 8*6]                          // lhs_stride
+  mov r10, qword ptr [rsp + 32]                          // lhs_panel
+  lea r10, [r10 + r8]
+  mov r11, qword ptr [rsp + 32]                          // lhs_panel
+  test r9, r9                                            // lhs_1
+  cmovz r10, r11
+  mov qword ptr [rsp + 40], r10                          // lhs_1, kept in the frame
+  mov r9, 2
+  mov r10, qword ptr [rsp + 64]                          // m_left
+  cmp r10, r9
+  cmovb r10, r9
+  sub r10, r9
+  mov r9, qword ptr [rsp + 40]                           // lhs_1
+  lea r9, [r9 + r8]
+  mov r11, qword ptr [rsp + 40]                          // lhs_1
+  test r10, r10                                          // lhs_2
+  cmovz r9, r11
+  mov qword ptr [rsp + 48], r9                           // lhs_2, kept in the frame
+  mov r9, 3
+  mov r10, qword ptr [rsp + 64]                          // m_left
+  cmp r10, r9
+  cmovb r10, r9
+  sub r10, r9
+  mov r9, qword ptr [rsp + 48]                           // lhs_2
+  lea r9, [r9 + r8]
+  mov r11, qword ptr [rsp + 48]                          // lhs_2
+  test r10, r10                                          // lhs_3
+  cmovz r9, r11
+  mov qword ptr [rsp + 56], r9                           // lhs_3, kept in the frame
+  mov r9, 4
+  mov r10, qword ptr [rsp + 64]                          // m_left
+  cmp r10, r9
+  cmovb r10, r9
+  sub r10, r9
+  mov r9, qword ptr [rsp + 56]                           // lhs_3
+  lea r11, [r9 + r8]
+  mov r9, qword ptr [rsp + 56]                           // lhs_3
+  test r10, r10                                          // lhs_4
+  cmovz r11, r9
+  mov r9, 5
+  mov r10, qword ptr [rsp + 64]                          // m_left
+  cmp r10, r9
+  cmovb r10, r9
+  sub r10, r9
+  lea r8, [r11 + r8]
+  test r10, r10                                          // lhs_5
+  cmovz r8, r11
+  mov r9, 1
+  mov r10, qword ptr [rsp + 64]                          // m_left
+  cmp r10, r9
+  cmovb r10, r9
+  sub r10, r9
+  mov r9, qword ptr [rdi + 8*13]                         // dst_stride
+  lea rbx, [rdx + r9]
+  test r10, r10                                          // dst_1
+  cmovz rbx, rdx
+  mov r10, 2
+  mov rbp, qword ptr [rsp + 64]                          // m_left
+  cmp rbp, r10
+  cmovb rbp, r10
+  sub rbp, r10
+  lea r10, [rbx + r9]
+  test rbp, rbp                                          // dst_2
+  cmovz r10, rbx
+  mov rbp, 3
+  mov r12, qword ptr [rsp + 64]                          // m_left
   cmp r12, rbp
   cmovb r12, rbp
   sub r12, rbp
-  lea rbp, [rbx + r8]
-  test r12, r12                                          // lhs_4
-  cmovz rbp, rbx
-  lea r12, [rbp + r8]
-  mov r8, 5
-  mov r13, r9                                            // m_left
-  cmp r13, r8
-  cmovb r13, r8
-  sub r13, r8
-  test r13, r13                                          // lhs_5
+  lea rbp, [r10 + r9]
+  test r12, r12                                          // dst_3
+  cmovz rbp, r10
+  mov r12, 4
+  mov r13, qword ptr [rsp + 64]                          // m_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
+  lea r12, [rbp + r9]
+  test r13, r13                                          // dst_4
   cmovz r12, rbp
-  mov r8, qword ptr [rsp + 16]                           // args
-  mov r8, qword ptr [r8 + 8*13]                          // dst_stride
-  mov r13, 1
-  mov r14, r9                                            // m_left
+  mov r13, 5
+  mov r14, qword ptr [rsp + 64]                          // m_left
   cmp r14, r13
   cmovb r14, r13
   sub r14, r13
-  mov r13, qword ptr [rsp + 24]                          // dst_tile
-  lea r13, [r13 + r8]
-  mov r15, qword ptr [rsp + 24]                          // dst_tile
-  test r14, r14                                          // dst_1
-  cmovz r13, r15
-  prefetchw byte ptr [r13 + 0]                           // dst_1
-  prefetchw byte ptr [r13 + 64]                          // dst_1
-  mov r14, 2
-  mov r15, r9                                            // m_left
-  cmp r15, r14
-  cmovb r15, r14
-  sub r15, r14
-  lea r14, [r13 + r8]
-  test r15, r15                                          // dst_2
-  cmovz r14, r13
-  prefetchw byte ptr [r14 + 0]                           // dst_2
-  prefetchw byte ptr [r14 + 64]                          // dst_2
-  mov r13, 3
-  mov r15, r9                                            // m_left
-  cmp r15, r13
-  cmovb r15, r13
-  sub r15, r13
-  lea r13, [r14 + r8]
-  test r15, r15                                          // dst_3
-  cmovz r13, r14
-  prefetchw byte ptr [r13 + 0]                           // dst_3
-  prefetchw byte ptr [r13 + 64]                          // dst_3
-  mov r14, 4
-  mov r15, r9                                            // m_left
-  cmp r15, r14
-  cmovb r15, r14
-  sub r15, r14
-  lea r14, [r13 + r8]
-  test r15, r15                                          // dst_4
-  cmovz r14, r13
-  lea r8, [r14 + r8]
-  prefetchw byte ptr [r14 + 0]                           // dst_4
-  prefetchw byte ptr [r14 + 64]                          // dst_4
-  mov r13, 5
-  mov r15, r9                                            // m_left
-  cmp r15, r13
-  cmovb r15, r13
-  sub r15, r13
-  test r15, r15                                          // dst_5
-  cmovz r8, r14
-  prefetchw byte ptr [r8 + 0]                            // dst_5
-  prefetchw byte ptr [r8 + 64]                           // dst_5
+  lea r9, [r12 + r9]
+  test r14, r14                                          // dst_5
+  cmovz r9, r12
+  prefetchw byte ptr [rdx + 0]                           // dst_tile
+  prefetchw byte ptr [rdx + 64]                          // dst_tile
+  prefetchw byte ptr [rbx + 0]                           // dst_1
+  prefetchw byte ptr [rbx + 64]                          // dst_1
+  prefetchw byte ptr [r10 + 0]                           // dst_2
+  prefetchw byte ptr [r10 + 64]                          // dst_2
+  prefetchw byte ptr [rbp + 0]                           // dst_3
+  prefetchw byte ptr [rbp + 64]                          // dst_3
+  prefetchw byte ptr [r12 + 0]                           // dst_4
+  prefetchw byte ptr [r12 + 64]                          // dst_4
+  prefetchw byte ptr [r9 + 0]                            // dst_5
+  prefetchw byte ptr [r9 + 64]                           // dst_5
+  mov r9, qword ptr [rdi + 8*3]                          // k
+  lea r10, [r9 + 31]
+  and r10, -32                                           // k_padded
   vpxord zmm0, zmm0, zmm0                                // f_0
   vpxord zmm1, zmm1, zmm1                                // f_1
   vpxord zmm2, zmm2, zmm2                                // f_2
@@ -286,360 +283,358 @@ L(m):
   vpxord zmm9, zmm9, zmm9                                // f_9
   vpxord zmm10, zmm10, zmm10                             // f_10
   vpxord zmm11, zmm11, zmm11                             // f_11
-  mov r13, rdx                                           // k_padded
-  shr r13, 5                                             // blocks
-  mov r14, rdi                                           // lhs_panel
-  mov r15, qword ptr [rsp + 32]                          // rhs_panel
-  mov r8, qword ptr [rsp + 40]                           // ahead
-  test r13, r13
+  mov rbx, r10                                           // k_padded
+  shr rbx, 5                                             // blocks
+  mov rbp, qword ptr [rsp + 32]                          // lhs_panel
+  mov r12, qword ptr [rsp + 16]                          // rhs_panel
+  mov r9, qword ptr [rsp + 24]                           // ahead
+  mov r13, qword ptr [rsp + 40]                          // lhs_1
+  mov r14, qword ptr [rsp + 48]                          // lhs_2
+  mov r15, qword ptr [rsp + 56]                          // lhs_3
+  test rbx, rbx
   jz L(k_done)
   .balign 64
 L(k):
-  prefetcht1 byte ptr [r8 + 0]                           // ahead
-  prefetcht1 byte ptr [r8 + 64]                          // ahead
-  vpbroadcastd zmm12, dword ptr [r14 + 32]               // acc_0_0
-  vmovdqu64 zmm13, zmmword ptr [r15 + 0]                 // raw_0
-  vpbroadcastd zmm14, dword ptr [r14 + 0]                // a_0
+  prefetcht1 byte ptr [r9 + 0]                           // ahead
+  prefetcht1 byte ptr [r9 + 64]                          // ahead
+  vpbroadcastd zmm12, dword ptr [rbp + 32]               // acc_0_0
+  vmovdqu64 zmm13, zmmword ptr [r12 + 0]                 // raw_0
+  vpbroadcastd zmm14, dword ptr [rbp + 0]                // a_0
   vpdpbusd zmm12, zmm13, zmm14                           // acc_0_0
-  vpbroadcastd zmm15, dword ptr [r14 + 32]               // acc_0_1
-  vmovdqu64 zmm16, zmmword ptr [r15 + 64]                // raw_1
+  vpbroadcastd zmm15, dword ptr [rbp + 32]               // acc_0_1
+  vmovdqu64 zmm16, zmmword ptr [r12 + 64]                // raw_1
   vpdpbusd zmm15, zmm16, zmm14                           // acc_0_1
-  vpbroadcastd zmm14, dword ptr [r10 + 32]               // acc_1_0
-  vpbroadcastd zmm17, dword ptr [r10 + 0]                // a_1
+  vpbroadcastd zmm14, dword ptr [r13 + 32]               // acc_1_0
+  vpbroadcastd zmm17, dword ptr [r13 + 0]                // a_1
   vpdpbusd zmm14, zmm13, zmm17                           // acc_1_0
-  vpbroadcastd zmm18, dword ptr [r10 + 32]               // acc_1_1
+  vpbroadcastd zmm18, dword ptr [r13 + 32]               // acc_1_1
   vpdpbusd zmm18, zmm16, zmm17                           // acc_1_1
-  vpbroadcastd zmm17, dword ptr [r11 + 32]               // acc_2_0
-  vpbroadcastd zmm19, dword ptr [r11 + 0]                // a_2
+  vpbroadcastd zmm17, dword ptr [r14 + 32]               // acc_2_0
+  vpbroadcastd zmm19, dword ptr [r14 + 0]                // a_2
   vpdpbusd zmm17, zmm13, zmm19                           // acc_2_0
-  vpbroadcastd zmm20, dword ptr [r11 + 32]               // acc_2_1
+  vpbroadcastd zmm20, dword ptr [r14 + 32]               // acc_2_1
   vpdpbusd zmm20, zmm16, zmm19                           // acc_2_1
-  vpbroadcastd zmm19, dword ptr [rbx + 32]               // acc_3_0
-  vpbroadcastd zmm21, dword ptr [rbx + 0]                // a_3
+  vpbroadcastd zmm19, dword ptr [r15 + 32]               // acc_3_0
+  vpbroadcastd zmm21, dword ptr [r15 + 0]                // a_3
   vpdpbusd zmm19, zmm13, zmm21                           // acc_3_0
-  vpbroadcastd zmm22, dword ptr [rbx + 32]               // acc_3_1
+  vpbroadcastd zmm22, dword ptr [r15 + 32]               // acc_3_1
   vpdpbusd zmm22, zmm16, zmm21                           // acc_3_1
-  vpbroadcastd zmm21, dword ptr [rbp + 32]               // acc_4_0
-  vpbroadcastd zmm23, dword ptr [rbp + 0]                // a_4
+  vpbroadcastd zmm21, dword ptr [r11 + 32]               // acc_4_0
+  vpbroadcastd zmm23, dword ptr [r11 + 0]                // a_4
   vpdpbusd zmm21, zmm13, zmm23                           // acc_4_0
-  vpbroadcastd zmm24, dword ptr [rbp + 32]               // acc_4_1
+  vpbroadcastd zmm24, dword ptr [r11 + 32]               // acc_4_1
   vpdpbusd zmm24, zmm16, zmm23                           // acc_4_1
-  vpbroadcastd zmm23, dword ptr [r12 + 32]               // acc_5_0
-  vpbroadcastd zmm25, dword ptr [r12 + 0]                // a_5
+  vpbroadcastd zmm23, dword ptr [r8 + 32]                // acc_5_0
+  vpbroadcastd zmm25, dword ptr [r8 + 0]                 // a_5
   vpdpbusd zmm23, zmm13, zmm25                           // acc_5_0
-  vpbroadcastd zmm13, dword ptr [r12 + 32]               // acc_5_1
+  vpbroadcastd zmm13, dword ptr [r8 + 32]                // acc_5_1
   vpdpbusd zmm13, zmm16, zmm25                           // acc_5_1
-  prefetcht1 byte ptr [r8 + 128]                         // ahead
-  prefetcht1 byte ptr [r8 + 192]                         // ahead
-  vmovdqu64 zmm16, zmmword ptr [r15 + 128]               // raw_0
-  vpbroadcastd zmm25, dword ptr [r14 + 4]                // a_0
+  prefetcht1 byte ptr [r9 + 128]                         // ahead
+  prefetcht1 byte ptr [r9 + 192]                         // ahead
+  vmovdqu64 zmm16, zmmword ptr [r12 + 128]               // raw_0
+  vpbroadcastd zmm25, dword ptr [rbp + 4]                // a_0
   vpdpbusd zmm12, zmm16, zmm25                           // acc_0_0
-  vmovdqu64 zmm26, zmmword ptr [r15 + 192]               // raw_1
+  vmovdqu64 zmm26, zmmword ptr [r12 + 192]               // raw_1
   vpdpbusd zmm15, zmm26, zmm25                           // acc_0_1
-  vpbroadcastd zmm25, dword ptr [r10 + 4]                // a_1
+  vpbroadcastd zmm25, dword ptr [r13 + 4]                // a_1
   vpdpbusd zmm14, zmm16, zmm25                           // acc_1_0
   vpdpbusd zmm18, zmm26, zmm25                           // acc_1_1
-  vpbroadcastd zmm25, dword ptr [r11 + 4]                // a_2
+  vpbroadcastd zmm25, dword ptr [r14 + 4]                // a_2
   vpdpbusd zmm17, zmm16, zmm25                           // acc_2_0
   vpdpbusd zmm20, zmm26, zmm25                           // acc_2_1
-  vpbroadcastd zmm25, dword ptr [rbx + 4]                // a_3
+  vpbroadcastd zmm25, dword ptr [r15 + 4]                // a_3
   vpdpbusd zmm19, zmm16, zmm25                           // acc_3_0
   vpdpbusd zmm22, zmm26, zmm25                           // acc_3_1
-  vpbroadcastd zmm25, dword ptr [rbp + 4]                // a_4
+  vpbroadcastd zmm25, dword ptr [r11 + 4]                // a_4
   vpdpbusd zmm21, zmm16, zmm25                           // acc_4_0
   vpdpbusd zmm24, zmm26, zmm25                           // acc_4_1
-  vpbroadcastd zmm25, dword ptr [r12 + 4]                // a_5
+  vpbroadcastd zmm25, dword ptr [r8 + 4]                 // a_5
   vpdpbusd zmm23, zmm16, zmm25                           // acc_5_0
   vpdpbusd zmm13, zmm26, zmm25                           // acc_5_1
-  prefetcht1 byte ptr [r8 + 256]                         // ahead
-  prefetcht1 byte ptr [r8 + 320]                         // ahead
-  vmovdqu64 zmm16, zmmword ptr [r15 + 256]               // raw_0
-  vpbroadcastd zmm25, dword ptr [r14 + 8]                // a_0
+  prefetcht1 byte ptr [r9 + 256]                         // ahead
+  prefetcht1 byte ptr [r9 + 320]                         // ahead
+  vmovdqu64 zmm16, zmmword ptr [r12 + 256]               // raw_0
+  vpbroadcastd zmm25, dword ptr [rbp + 8]                // a_0
   vpdpbusd zmm12, zmm16, zmm25                           // acc_0_0
-  vmovdqu64 zmm26, zmmword ptr [r15 + 320]               // raw_1
+  vmovdqu64 zmm26, zmmword ptr [r12 + 320]               // raw_1
   vpdpbusd zmm15, zmm26, zmm25                           // acc_0_1
-  vpbroadcastd zmm25, dword ptr [r10 + 8]                // a_1
+  vpbroadcastd zmm25, dword ptr [r13 + 8]                // a_1
   vpdpbusd zmm14, zmm16, zmm25                           // acc_1_0
   vpdpbusd zmm18, zmm26, zmm25                           // acc_1_1
-  vpbroadcastd zmm25, dword ptr [r11 + 8]                // a_2
+  vpbroadcastd zmm25, dword ptr [r14 + 8]                // a_2
   vpdpbusd zmm17, zmm16, zmm25                           // acc_2_0
   vpdpbusd zmm20, zmm26, zmm25                           // acc_2_1
-  vpbroadcastd zmm25, dword ptr [rbx + 8]                // a_3
+  vpbroadcastd zmm25, dword ptr [r15 + 8]                // a_3
   vpdpbusd zmm19, zmm16, zmm25                           // acc_3_0
   vpdpbusd zmm22, zmm26, zmm25                           // acc_3_1
-  vpbroadcastd zmm25, dword ptr [rbp + 8]                // a_4
+  vpbroadcastd zmm25, dword ptr [r11 + 8]                // a_4
   vpdpbusd zmm21, zmm16, zmm25                           // acc_4_0
   vpdpbusd zmm24, zmm26, zmm25                           // acc_4_1
-  vpbroadcastd zmm25, dword ptr [r12 + 8]                // a_5
+  vpbroadcastd zmm25, dword ptr [r8 + 8]                 // a_5
   vpdpbusd zmm23, zmm16, zmm25                           // acc_5_0
   vpdpbusd zmm13, zmm26, zmm25                           // acc_5_1
-  prefetcht1 byte ptr [r8 + 384]                         // ahead
-  prefetcht1 byte ptr [r8 + 448]                         // ahead
-  prefetcht1 byte ptr [r8 + 512]                         // ahead
-  vmovdqu64 zmm16, zmmword ptr [r15 + 384]               // raw_0
-  vpbroadcastd zmm25, dword ptr [r14 + 12]               // a_0
+  prefetcht1 byte ptr [r9 + 384]                         // ahead
+  prefetcht1 byte ptr [r9 + 448]                         // ahead
+  prefetcht1 byte ptr [r9 + 512]                         // ahead
+  vmovdqu64 zmm16, zmmword ptr [r12 + 384]               // raw_0
+  vpbroadcastd zmm25, dword ptr [rbp + 12]               // a_0
   vpdpbusd zmm12, zmm16, zmm25                           // acc_0_0
-  vmovdqu64 zmm26, zmmword ptr [r15 + 448]               // raw_1
+  vmovdqu64 zmm26, zmmword ptr [r12 + 448]               // raw_1
   vpdpbusd zmm15, zmm26, zmm25                           // acc_0_1
-  vpbroadcastd zmm25, dword ptr [r10 + 12]               // a_1
+  vpbroadcastd zmm25, dword ptr [r13 + 12]               // a_1
   vpdpbusd zmm14, zmm16, zmm25                           // acc_1_0
   vpdpbusd zmm18, zmm26, zmm25                           // acc_1_1
-  vpbroadcastd zmm25, dword ptr [r11 + 12]               // a_2
+  vpbroadcastd zmm25, dword ptr [r14 + 12]               // a_2
   vpdpbusd zmm17, zmm16, zmm25                           // acc_2_0
   vpdpbusd zmm20, zmm26, zmm25                           // acc_2_1
-  vpbroadcastd zmm25, dword ptr [rbx + 12]               // a_3
+  vpbroadcastd zmm25, dword ptr [r15 + 12]               // a_3
   vpdpbusd zmm19, zmm16, zmm25                           // acc_3_0
   vpdpbusd zmm22, zmm26, zmm25                           // acc_3_1
-  vpbroadcastd zmm25, dword ptr [rbp + 12]               // a_4
+  vpbroadcastd zmm25, dword ptr [r11 + 12]               // a_4
   vpdpbusd zmm21, zmm16, zmm25                           // acc_4_0
   vpdpbusd zmm24, zmm26, zmm25                           // acc_4_1
-  vpbroadcastd zmm25, dword ptr [r12 + 12]               // a_5
+  vpbroadcastd zmm25, dword ptr [r8 + 12]                // a_5
   vpdpbusd zmm23, zmm16, zmm25                           // acc_5_0
   vpdpbusd zmm13, zmm26, zmm25                           // acc_5_1
-  prefetcht1 byte ptr [r8 + 576]                         // ahead
-  prefetcht1 byte ptr [r8 + 640]                         // ahead
-  vmovdqu64 zmm16, zmmword ptr [r15 + 512]               // raw_0
-  vpbroadcastd zmm25, dword ptr [r14 + 16]               // a_0
+  prefetcht1 byte ptr [r9 + 576]                         // ahead
+  prefetcht1 byte ptr [r9 + 640]                         // ahead
+  vmovdqu64 zmm16, zmmword ptr [r12 + 512]               // raw_0
+  vpbroadcastd zmm25, dword ptr [rbp + 16]               // a_0
   vpdpbusd zmm12, zmm16, zmm25                           // acc_0_0
-  vmovdqu64 zmm26, zmmword ptr [r15 + 576]               // raw_1
+  vmovdqu64 zmm26, zmmword ptr [r12 + 576]               // raw_1
   vpdpbusd zmm15, zmm26, zmm25                           // acc_0_1
-  vpbroadcastd zmm25, dword ptr [r10 + 16]               // a_1
+  vpbroadcastd zmm25, dword ptr [r13 + 16]               // a_1
   vpdpbusd zmm14, zmm16, zmm25                           // acc_1_0
   vpdpbusd zmm18, zmm26, zmm25                           // acc_1_1
-  vpbroadcastd zmm25, dword ptr [r11 + 16]               // a_2
+  vpbroadcastd zmm25, dword ptr [r14 + 16]               // a_2
   vpdpbusd zmm17, zmm16, zmm25                           // acc_2_0
   vpdpbusd zmm20, zmm26, zmm25                           // acc_2_1
-  vpbroadcastd zmm25, dword ptr [rbx + 16]               // a_3
+  vpbroadcastd zmm25, dword ptr [r15 + 16]               // a_3
   vpdpbusd zmm19, zmm16, zmm25                           // acc_3_0
   vpdpbusd zmm22, zmm26, zmm25                           // acc_3_1
-  vpbroadcastd zmm25, dword ptr [rbp + 16]               // a_4
+  vpbroadcastd zmm25, dword ptr [r11 + 16]               // a_4
   vpdpbusd zmm21, zmm16, zmm25                           // acc_4_0
   vpdpbusd zmm24, zmm26, zmm25                           // acc_4_1
-  vpbroadcastd zmm25, dword ptr [r12 + 16]               // a_5
+  vpbroadcastd zmm25, dword ptr [r8 + 16]                // a_5
   vpdpbusd zmm23, zmm16, zmm25                           // acc_5_0
   vpdpbusd zmm13, zmm26, zmm25                           // acc_5_1
-  prefetcht1 byte ptr [r8 + 704]                         // ahead
-  prefetcht1 byte ptr [r8 + 768]                         // ahead
-  vmovdqu64 zmm16, zmmword ptr [r15 + 640]               // raw_0
-  vpbroadcastd zmm25, dword ptr [r14 + 20]               // a_0
+  prefetcht1 byte ptr [r9 + 704]                         // ahead
+  prefetcht1 byte ptr [r9 + 768]                         // ahead
+  vmovdqu64 zmm16, zmmword ptr [r12 + 640]               // raw_0
+  vpbroadcastd zmm25, dword ptr [rbp + 20]               // a_0
   vpdpbusd zmm12, zmm16, zmm25                           // acc_0_0
-  vmovdqu64 zmm26, zmmword ptr [r15 + 704]               // raw_1
+  vmovdqu64 zmm26, zmmword ptr [r12 + 704]               // raw_1
   vpdpbusd zmm15, zmm26, zmm25                           // acc_0_1
-  vpbroadcastd zmm25, dword ptr [r10 + 20]               // a_1
+  vpbroadcastd zmm25, dword ptr [r13 + 20]               // a_1
   vpdpbusd zmm14, zmm16, zmm25                           // acc_1_0
   vpdpbusd zmm18, zmm26, zmm25                           // acc_1_1
-  vpbroadcastd zmm25, dword ptr [r11 + 20]               // a_2
+  vpbroadcastd zmm25, dword ptr [r14 + 20]               // a_2
   vpdpbusd zmm17, zmm16, zmm25                           // acc_2_0
   vpdpbusd zmm20, zmm26, zmm25                           // acc_2_1
-  vpbroadcastd zmm25, dword ptr [rbx + 20]               // a_3
+  vpbroadcastd zmm25, dword ptr [r15 + 20]               // a_3
   vpdpbusd zmm19, zmm16, zmm25                           // acc_3_0
   vpdpbusd zmm22, zmm26, zmm25                           // acc_3_1
-  vpbroadcastd zmm25, dword ptr [rbp + 20]               // a_4
+  vpbroadcastd zmm25, dword ptr [r11 + 20]               // a_4
   vpdpbusd zmm21, zmm16, zmm25                           // acc_4_0
   vpdpbusd zmm24, zmm26, zmm25                           // acc_4_1
-  vpbroadcastd zmm25, dword ptr [r12 + 20]               // a_5
+  vpbroadcastd zmm25, dword ptr [r8 + 20]                // a_5
   vpdpbusd zmm23, zmm16, zmm25                           // acc_5_0
   vpdpbusd zmm13, zmm26, zmm25                           // acc_5_1
-  prefetcht1 byte ptr [r8 + 832]                         // ahead
-  prefetcht1 byte ptr [r8 + 896]                         // ahead
-  vmovdqu64 zmm16, zmmword ptr [r15 + 768]               // raw_0
-  vpbroadcastd zmm25, dword ptr [r14 + 24]               // a_0
+  prefetcht1 byte ptr [r9 + 832]                         // ahead
+  prefetcht1 byte ptr [r9 + 896]                         // ahead
+  vmovdqu64 zmm16, zmmword ptr [r12 + 768]               // raw_0
+  vpbroadcastd zmm25, dword ptr [rbp + 24]               // a_0
   vpdpbusd zmm12, zmm16, zmm25                           // acc_0_0
-  vmovdqu64 zmm26, zmmword ptr [r15 + 832]               // raw_1
+  vmovdqu64 zmm26, zmmword ptr [r12 + 832]               // raw_1
   vpdpbusd zmm15, zmm26, zmm25                           // acc_0_1
-  vpbroadcastd zmm25, dword ptr [r10 + 24]               // a_1
+  vpbroadcastd zmm25, dword ptr [r13 + 24]               // a_1
   vpdpbusd zmm14, zmm16, zmm25                           // acc_1_0
   vpdpbusd zmm18, zmm26, zmm25                           // acc_1_1
-  vpbroadcastd zmm25, dword ptr [r11 + 24]               // a_2
+  vpbroadcastd zmm25, dword ptr [r14 + 24]               // a_2
   vpdpbusd zmm17, zmm16, zmm25                           // acc_2_0
   vpdpbusd zmm20, zmm26, zmm25                           // acc_2_1
-  vpbroadcastd zmm25, dword ptr [rbx + 24]               // a_3
+  vpbroadcastd zmm25, dword ptr [r15 + 24]               // a_3
   vpdpbusd zmm19, zmm16, zmm25                           // acc_3_0
   vpdpbusd zmm22, zmm26, zmm25                           // acc_3_1
-  vpbroadcastd zmm25, dword ptr [rbp + 24]               // a_4
+  vpbroadcastd zmm25, dword ptr [r11 + 24]               // a_4
   vpdpbusd zmm21, zmm16, zmm25                           // acc_4_0
   vpdpbusd zmm24, zmm26, zmm25                           // acc_4_1
-  vpbroadcastd zmm25, dword ptr [r12 + 24]               // a_5
+  vpbroadcastd zmm25, dword ptr [r8 + 24]                // a_5
   vpdpbusd zmm23, zmm16, zmm25                           // acc_5_0
   vpdpbusd zmm13, zmm26, zmm25                           // acc_5_1
-  prefetcht1 byte ptr [r8 + 960]                         // ahead
-  prefetcht1 byte ptr [r8 + 1024]                        // ahead
-  prefetcht1 byte ptr [r8 + 1088]                        // ahead
-  vmovdqu64 zmm16, zmmword ptr [r15 + 896]               // raw_0
-  vpbroadcastd zmm25, dword ptr [r14 + 28]               // a_0
+  prefetcht1 byte ptr [r9 + 960]                         // ahead
+  prefetcht1 byte ptr [r9 + 1024]                        // ahead
+  prefetcht1 byte ptr [r9 + 1088]                        // ahead
+  vmovdqu64 zmm16, zmmword ptr [r12 + 896]               // raw_0
+  vpbroadcastd zmm25, dword ptr [rbp + 28]               // a_0
   vpdpbusd zmm12, zmm16, zmm25                           // acc_0_0
-  vmovdqu64 zmm26, zmmword ptr [r15 + 960]               // raw_1
+  vmovdqu64 zmm26, zmmword ptr [r12 + 960]               // raw_1
   vpdpbusd zmm15, zmm26, zmm25                           // acc_0_1
-  vpbroadcastd zmm25, dword ptr [r10 + 28]               // a_1
+  vpbroadcastd zmm25, dword ptr [r13 + 28]               // a_1
   vpdpbusd zmm14, zmm16, zmm25                           // acc_1_0
   vpdpbusd zmm18, zmm26, zmm25                           // acc_1_1
-  vpbroadcastd zmm25, dword ptr [r11 + 28]               // a_2
+  vpbroadcastd zmm25, dword ptr [r14 + 28]               // a_2
   vpdpbusd zmm17, zmm16, zmm25                           // acc_2_0
   vpdpbusd zmm20, zmm26, zmm25                           // acc_2_1
-  vpbroadcastd zmm25, dword ptr [rbx + 28]               // a_3
+  vpbroadcastd zmm25, dword ptr [r15 + 28]               // a_3
   vpdpbusd zmm19, zmm16, zmm25                           // acc_3_0
   vpdpbusd zmm22, zmm26, zmm25                           // acc_3_1
-  vpbroadcastd zmm25, dword ptr [rbp + 28]               // a_4
+  vpbroadcastd zmm25, dword ptr [r11 + 28]               // a_4
   vpdpbusd zmm21, zmm16, zmm25                           // acc_4_0
   vpdpbusd zmm24, zmm26, zmm25                           // acc_4_1
-  vpbroadcastd zmm25, dword ptr [r12 + 28]               // a_5
+  vpbroadcastd zmm25, dword ptr [r8 + 28]                // a_5
   vpdpbusd zmm23, zmm16, zmm25                           // acc_5_0
   vpdpbusd zmm13, zmm26, zmm25                           // acc_5_1
   vcvtdq2ps zmm12, zmm12                                 // real
   vcvtdq2ps zmm15, zmm15                                 // real
-  vcvtph2ps zmm16, ymmword ptr [r15 + 1088]              // zero_0
-  vcvtph2ps zmm25, ymmword ptr [r15 + 1120]              // zero_1
-  vpbroadcastd zmm26, dword ptr [r14 + 32]               // sum_of_codes
+  vcvtph2ps zmm16, ymmword ptr [r12 + 1088]              // zero_0
+  vcvtph2ps zmm25, ymmword ptr [r12 + 1120]              // zero_1
+  vpbroadcastd zmm26, dword ptr [rbp + 32]               // sum_of_codes
   vpsrad zmm26, zmm26, 7                                 // sum_of_codes
   vcvtdq2ps zmm26, zmm26                                 // sum_of_codes
   vfmadd231ps zmm12, zmm26, zmm16                        // real
   vfmadd231ps zmm15, zmm26, zmm25                        // real
   vcvtdq2ps zmm14, zmm14                                 // real
   vcvtdq2ps zmm18, zmm18                                 // real
-  vpbroadcastd zmm26, dword ptr [r10 + 32]               // sum_of_codes
+  vpbroadcastd zmm26, dword ptr [r13 + 32]               // sum_of_codes
   vpsrad zmm26, zmm26, 7                                 // sum_of_codes
   vcvtdq2ps zmm26, zmm26                                 // sum_of_codes
   vfmadd231ps zmm14, zmm26, zmm16                        // real
   vfmadd231ps zmm18, zmm26, zmm25                        // real
   vcvtdq2ps zmm17, zmm17                                 // real
   vcvtdq2ps zmm20, zmm20                                 // real
-  vpbroadcastd zmm26, dword ptr [r11 + 32]               // sum_of_codes
+  vpbroadcastd zmm26, dword ptr [r14 + 32]               // sum_of_codes
   vpsrad zmm26, zmm26, 7                                 // sum_of_codes
   vcvtdq2ps zmm26, zmm26                                 // sum_of_codes
   vfmadd231ps zmm17, zmm26, zmm16                        // real
   vfmadd231ps zmm20, zmm26, zmm25                        // real
   vcvtdq2ps zmm19, zmm19                                 // real
   vcvtdq2ps zmm22, zmm22                                 // real
-  vpbroadcastd zmm26, dword ptr [rbx + 32]               // sum_of_codes
+  vpbroadcastd zmm26, dword ptr [r15 + 32]               // sum_of_codes
   vpsrad zmm26, zmm26, 7                                 // sum_of_codes
   vcvtdq2ps zmm26, zmm26                                 // sum_of_codes
   vfmadd231ps zmm19, zmm26, zmm16                        // real
   vfmadd231ps zmm22, zmm26, zmm25                        // real
   vcvtdq2ps zmm21, zmm21                                 // real
   vcvtdq2ps zmm24, zmm24                                 // real
-  vpbroadcastd zmm26, dword ptr [rbp + 32]               // sum_of_codes
+  vpbroadcastd zmm26, dword ptr [r11 + 32]               // sum_of_codes
   vpsrad zmm26, zmm26, 7                                 // sum_of_codes
   vcvtdq2ps zmm26, zmm26                                 // sum_of_codes
   vfmadd231ps zmm21, zmm26, zmm16                        // real
   vfmadd231ps zmm24, zmm26, zmm25                        // real
   vcvtdq2ps zmm23, zmm23                                 // real
-  vpbroadcastd zmm26, dword ptr [r12 + 32]               // sum_of_codes
+  vpbroadcastd zmm26, dword ptr [r8 + 32]                // sum_of_codes
   vpsrad zmm26, zmm26, 7                                 // sum_of_codes
   vcvtdq2ps zmm26, zmm26                                 // sum_of_codes
   vfmadd231ps zmm23, zmm26, zmm16                        // real
   vcvtdq2ps zmm13, zmm13                                 // real
   vfmadd231ps zmm13, zmm26, zmm25                        // real
-  vmulps zmm12, zmm12, dword ptr [r14 + 36]{1to16}       // real
-  vmulps zmm14, zmm14, dword ptr [r10 + 36]{1to16}       // real
-  vmulps zmm16, zmm17, dword ptr [r11 + 36]{1to16}       // real
-  vmulps zmm17, zmm19, dword ptr [rbx + 36]{1to16}       // real
-  vmulps zmm19, zmm21, dword ptr [rbp + 36]{1to16}       // real
-  vmulps zmm21, zmm23, dword ptr [r12 + 36]{1to16}       // real
-  vcvtph2ps zmm23, ymmword ptr [r15 + 1024]              // scale_0
+  vmulps zmm12, zmm12, dword ptr [rbp + 36]{1to16}       // real
+  vmulps zmm14, zmm14, dword ptr [r13 + 36]{1to16}       // real
+  vmulps zmm16, zmm17, dword ptr [r14 + 36]{1to16}       // real
+  vmulps zmm17, zmm19, dword ptr [r15 + 36]{1to16}       // real
+  vmulps zmm19, zmm21, dword ptr [r11 + 36]{1to16}       // real
+  vmulps zmm21, zmm23, dword ptr [r8 + 36]{1to16}        // real
+  vcvtph2ps zmm23, ymmword ptr [r12 + 1024]              // scale_0
   vfmadd231ps zmm0, zmm12, zmm23                         // f_0
   vfmadd231ps zmm2, zmm14, zmm23                         // f_2
   vfmadd231ps zmm4, zmm16, zmm23                         // f_4
   vfmadd231ps zmm6, zmm17, zmm23                         // f_6
   vfmadd231ps zmm8, zmm19, zmm23                         // f_8
   vfmadd231ps zmm10, zmm21, zmm23                        // f_10
-  vmulps zmm12, zmm15, dword ptr [r14 + 36]{1to16}       // real
-  vmulps zmm14, zmm18, dword ptr [r10 + 36]{1to16}       // real
-  vmulps zmm15, zmm20, dword ptr [r11 + 36]{1to16}       // real
-  vmulps zmm16, zmm22, dword ptr [rbx + 36]{1to16}       // real
-  vmulps zmm17, zmm24, dword ptr [rbp + 36]{1to16}       // real
-  vmulps zmm13, zmm13, dword ptr [r12 + 36]{1to16}       // real
-  vcvtph2ps zmm18, ymmword ptr [r15 + 1056]              // scale_1
+  vmulps zmm12, zmm15, dword ptr [rbp + 36]{1to16}       // real
+  vmulps zmm14, zmm18, dword ptr [r13 + 36]{1to16}       // real
+  vmulps zmm15, zmm20, dword ptr [r14 + 36]{1to16}       // real
+  vmulps zmm16, zmm22, dword ptr [r15 + 36]{1to16}       // real
+  vmulps zmm17, zmm24, dword ptr [r11 + 36]{1to16}       // real
+  vmulps zmm13, zmm13, dword ptr [r8 + 36]{1to16}        // real
+  vcvtph2ps zmm18, ymmword ptr [r12 + 1056]              // scale_1
   vfmadd231ps zmm1, zmm12, zmm18                         // f_1
   vfmadd231ps zmm3, zmm14, zmm18                         // f_3
   vfmadd231ps zmm5, zmm15, zmm18                         // f_5
   vfmadd231ps zmm7, zmm16, zmm18                         // f_7
   vfmadd231ps zmm9, zmm17, zmm18                         // f_9
   vfmadd231ps zmm11, zmm13, zmm18                        // f_11
-  lea r14, [r14 + 40]
-  lea r10, [r10 + 40]
-  lea r11, [r11 + 40]
-  lea rbx, [rbx + 40]
   lea rbp, [rbp + 40]
-  lea r12, [r12 + 40]
-  lea r15, [r15 + 1152]
-  lea r8, [r8 + rsi]                                     // ahead
-  sub r13, 1                                             // next k
+  lea r13, [r13 + 40]
+  lea r14, [r14 + 40]
+  lea r15, [r15 + 40]
+  lea r11, [r11 + 40]
+  lea r8, [r8 + 40]
+  lea r12, [r12 + 1152]
+  lea r9, [r9 + rsi]                                     // ahead
+  sub rbx, 1                                             // next k
   ja L(k)
 L(k_done):
-  mov r10, 1
-  mov r11, r9                                            // m_left
-  cmp r11, r10
-  cmovb r11, r10
-  sub r11, r10
-  mov r10, qword ptr [rsp + 16]                          // args
-  mov r10, qword ptr [r10 + 8*13]                        // dst_stride
-  mov rbx, qword ptr [rsp + 24]                          // dst_tile
-  lea rbx, [rbx + r10]
-  mov rbp, qword ptr [rsp + 24]                          // dst_tile
+  mov r8, 1
+  mov r11, qword ptr [rsp + 64]                          // m_left
+  cmp r11, r8
+  cmovb r11, r8
+  sub r11, r8
+  mov r8, qword ptr [rdi + 8*13]                         // dst_stride
+  lea rbx, [rdx + r8]
   test r11, r11                                          // dst_1
-  cmovz rbx, rbp
+  cmovz rbx, rdx
   mov r11, 2
-  mov rbp, r9                                            // m_left
+  mov rbp, qword ptr [rsp + 64]                          // m_left
   cmp rbp, r11
   cmovb rbp, r11
   sub rbp, r11
-  lea r11, [rbx + r10]
+  lea r11, [rbx + r8]
   test rbp, rbp                                          // dst_2
   cmovz r11, rbx
   mov rbp, 3
-  mov r12, r9                                            // m_left
+  mov r12, qword ptr [rsp + 64]                          // m_left
   cmp r12, rbp
   cmovb r12, rbp
   sub r12, rbp
-  lea rbp, [r11 + r10]
+  lea rbp, [r11 + r8]
   test r12, r12                                          // dst_3
   cmovz rbp, r11
   mov r12, 4
-  mov r13, r9                                            // m_left
+  mov r13, qword ptr [rsp + 64]                          // m_left
   cmp r13, r12
   cmovb r13, r12
   sub r13, r12
-  lea r12, [rbp + r10]
+  lea r12, [rbp + r8]
   test r13, r13                                          // dst_4
   cmovz r12, rbp
   mov r13, 5
-  mov r14, r9                                            // m_left
+  mov r14, qword ptr [rsp + 64]                          // m_left
   cmp r14, r13
   cmovb r14, r13
   sub r14, r13
-  lea r10, [r12 + r10]
+  lea r8, [r12 + r8]
   test r14, r14                                          // dst_5
-  cmovz r10, r12
-  shr rdx, 5
+  cmovz r8, r12
+  shr r10, 5
   mov r13, 1152
-  imul rdx, r13
-  mov r13, qword ptr [rsp + 16]                          // args
-  lea r13, [r13 + 8*15]                                  // clamp
+  imul r10, r13
+  lea r13, [rdi + 8*15]                                  // clamp
   vpbroadcastd zmm12, dword ptr [r13 + 0]                // min
   vpbroadcastd zmm13, dword ptr [r13 + 4]                // max
-  lea rdx, [rdx + 128]
-  mov r13, qword ptr [rsp + 32]                          // rhs_panel
-  lea rdx, [r13 + rdx]                                   // field
+  lea r10, [r10 + 128]
+  mov r13, qword ptr [rsp + 16]                          // rhs_panel
+  lea r10, [r13 + r10]                                   // field
   mov r13, 32
   mov r14, qword ptr [rsp + 0]                           // n_left
   cmp r14, r13                                           // unless n_left at_least 
   jb L(if_else)
-  mov r13, qword ptr [rsp + 16]                          // args
-  mov r13, qword ptr [r13 + 8*14]                        // bias
+  mov r13, qword ptr [rdi + 8*14]                        // bias
   mov r14, qword ptr [rsp + 8]                           // column_bytes
   lea r14, [r13 + r14]
   test r13, r13                                          // bias
-  cmovz r14, rdx
+  cmovz r14, r10
   vmovdqu64 zmm14, zmmword ptr [r14 + 0]                 // bias
   vmovdqu64 zmm15, zmmword ptr [r14 + 64]                // bias
   vaddps zmm10, zmm10, zmm14                             // out
   vmaxps zmm10, zmm12, zmm10                             // out
   vminps zmm10, zmm13, zmm10                             // out_5_0
-  vmovdqu64 zmmword ptr [r10 + 0], zmm10                 // out_5_0
+  vmovdqu64 zmmword ptr [r8 + 0], zmm10                  // out_5_0
   vaddps zmm10, zmm11, zmm15                             // out
   vmaxps zmm10, zmm12, zmm10                             // out
   vminps zmm10, zmm13, zmm10                             // out_5_1
-  vmovdqu64 zmmword ptr [r10 + 64], zmm10                // out_5_1
+  vmovdqu64 zmmword ptr [r8 + 64], zmm10                 // out_5_1
   vaddps zmm8, zmm8, zmm14                               // out
   vmaxps zmm8, zmm12, zmm8                               // out
   vminps zmm8, zmm13, zmm8                               // out_4_0
@@ -675,12 +670,10 @@ L(k_done):
   vaddps zmm0, zmm0, zmm14                               // out
   vmaxps zmm0, zmm12, zmm0                               // out
   vminps zmm0, zmm13, zmm0                               // out_0_0
-  mov rdx, qword ptr [rsp + 24]                          // dst_tile
   vmovdqu64 zmmword ptr [rdx + 0], zmm0                  // out_0_0
   vaddps zmm0, zmm1, zmm15                               // out
   vmaxps zmm0, zmm12, zmm0                               // out
   vminps zmm0, zmm13, zmm0                               // out_0_1
-  mov rdx, qword ptr [rsp + 24]                          // dst_tile
   vmovdqu64 zmmword ptr [rdx + 64], zmm0                 // out_0_1
   jmp L(if_done)
 L(if_else):
@@ -702,22 +695,21 @@ L(if_else):
   mov r13, -1
   bzhi r13, r13, r14
   kmovw k2, r13d                                         // columns
-  mov r13, qword ptr [rsp + 16]                          // args
-  mov r13, qword ptr [r13 + 8*14]                        // bias
+  mov r13, qword ptr [rdi + 8*14]                        // bias
   mov r14, qword ptr [rsp + 8]                           // column_bytes
   lea r14, [r13 + r14]
   test r13, r13                                          // bias
-  cmovz r14, rdx
+  cmovz r14, r10
   vmovdqu32 zmm14{k1}{z}, zmmword ptr [r14 + 0]          // bias
   vmovdqu32 zmm15{k2}{z}, zmmword ptr [r14 + 64]         // bias
   vaddps zmm10, zmm10, zmm14                             // out
   vmaxps zmm10, zmm12, zmm10                             // out
   vminps zmm10, zmm13, zmm10                             // out_5_0
-  vmovdqu32 zmmword ptr [r10 + 0]{k1}, zmm10             // out_5_0
+  vmovdqu32 zmmword ptr [r8 + 0]{k1}, zmm10              // out_5_0
   vaddps zmm10, zmm11, zmm15                             // out
   vmaxps zmm10, zmm12, zmm10                             // out
   vminps zmm10, zmm13, zmm10                             // out_5_1
-  vmovdqu32 zmmword ptr [r10 + 64]{k2}, zmm10            // out_5_1
+  vmovdqu32 zmmword ptr [r8 + 64]{k2}, zmm10             // out_5_1
   vaddps zmm8, zmm8, zmm14                               // out
   vmaxps zmm8, zmm12, zmm8                               // out
   vminps zmm8, zmm13, zmm8                               // out_4_0
@@ -753,79 +745,75 @@ L(if_else):
   vaddps zmm0, zmm0, zmm14                               // out
   vmaxps zmm0, zmm12, zmm0                               // out
   vminps zmm0, zmm13, zmm0                               // out_0_0
-  mov rdx, qword ptr [rsp + 24]                          // dst_tile
   vmovdqu32 zmmword ptr [rdx + 0]{k1}, zmm0              // out_0_0
   vaddps zmm0, zmm1, zmm15                               // out
   vmaxps zmm0, zmm12, zmm0                               // out
   vminps zmm0, zmm13, zmm0                               // out_0_1
-  mov rdx, qword ptr [rsp + 24]                          // dst_tile
   vmovdqu32 zmmword ptr [rdx + 64]{k2}, zmm0             // out_0_1
 L(if_done):
-  mov rdx, qword ptr [rsp + 16]                          // args
-  mov rdx, qword ptr [rdx + 8*13]                        // dst_stride
+  mov r8, qword ptr [rdi + 8*13]                         // dst_stride
   mov r10, 6
-  imul rdx, r10
-  mov r10, 6
-  cmp r9, r10
-  cmovb r9, r10
-  sub r9, r10
-  mov r10, qword ptr [rsp + 24]                          // dst_tile
-  lea rdx, [r10 + rdx]
-  mov r10, qword ptr [rsp + 16]                          // args
-  mov r10, qword ptr [r10 + 8*6]                         // lhs_stride
+  imul r8, r10
   mov r11, 6
-  imul r10, r11
-  lea rdi, [rdi + r10]
+  mov r10, qword ptr [rsp + 64]                          // m_left
+  cmp r10, r11
+  cmovb r10, r11
+  sub r10, r11
+  lea rdx, [rdx + r8]
+  mov r8, qword ptr [rdi + 8*6]                          // lhs_stride
+  mov r11, 6
+  imul r8, r11
+  mov r11, qword ptr [rsp + 32]                          // lhs_panel
+  lea r8, [r11 + r8]
   sub rcx, 6                                             // next m
   ja L(m)
 L(m_done):
   mov rcx, 32
-  mov rdi, qword ptr [rsp + 0]                           // n_left
-  cmp rdi, rcx
-  cmovb rdi, rcx
-  sub rdi, rcx
+  mov r8, qword ptr [rsp + 0]                            // n_left
+  cmp r8, rcx
+  cmovb r8, rcx
+  sub r8, rcx
   mov rcx, qword ptr [rsp + 8]                           // column_bytes
   lea rcx, [rcx + 128]
-  mov rdx, qword ptr [rsp + 16]                          // args
-  mov rdx, qword ptr [rdx + 8*11]                        // rhs_stride
-  mov r8, qword ptr [rsp + 32]                           // rhs_panel
-  lea rdx, [r8 + rdx]
+  mov rdx, qword ptr [rdi + 8*11]                        // rhs_stride
+  mov r9, qword ptr [rsp + 16]                           // rhs_panel
+  lea rdx, [r9 + rdx]
   sub rax, 32                                            // next n
   ja L(n)
 L(n_done):
 #if defined(__ELF__) || defined(__APPLE__)
-  mov rbx, qword ptr [rsp + 48]
-  mov rbp, qword ptr [rsp + 56]
-  mov r12, qword ptr [rsp + 64]
-  mov r13, qword ptr [rsp + 72]
-  mov r14, qword ptr [rsp + 80]
-  mov r15, qword ptr [rsp + 88]
-  add rsp, 104
+  mov rbx, qword ptr [rsp + 72]
+  mov rbp, qword ptr [rsp + 80]
+  mov r12, qword ptr [rsp + 88]
+  mov r13, qword ptr [rsp + 96]
+  mov r14, qword ptr [rsp + 104]
+  mov r15, qword ptr [rsp + 112]
+  add rsp, 120
   .cfi_def_cfa_offset 8
   vzeroupper
   ret
   .cfi_endproc
 #elif defined(_WIN32)
   vzeroupper
-  mov rsi, qword ptr [rsp + 48]
-  mov rdi, qword ptr [rsp + 56]
-  mov rbx, qword ptr [rsp + 64]
-  mov rbp, qword ptr [rsp + 72]
-  mov r12, qword ptr [rsp + 80]
-  mov r13, qword ptr [rsp + 88]
-  mov r14, qword ptr [rsp + 96]
-  mov r15, qword ptr [rsp + 104]
-  vmovaps xmm6, xmmword ptr [rsp + 112]
-  vmovaps xmm7, xmmword ptr [rsp + 128]
-  vmovaps xmm8, xmmword ptr [rsp + 144]
-  vmovaps xmm9, xmmword ptr [rsp + 160]
-  vmovaps xmm10, xmmword ptr [rsp + 176]
-  vmovaps xmm11, xmmword ptr [rsp + 192]
-  vmovaps xmm12, xmmword ptr [rsp + 208]
-  vmovaps xmm13, xmmword ptr [rsp + 224]
-  vmovaps xmm14, xmmword ptr [rsp + 240]
-  vmovaps xmm15, xmmword ptr [rsp + 256]
-  add rsp, 280
+  mov rsi, qword ptr [rsp + 72]
+  mov rdi, qword ptr [rsp + 80]
+  mov rbx, qword ptr [rsp + 88]
+  mov rbp, qword ptr [rsp + 96]
+  mov r12, qword ptr [rsp + 104]
+  mov r13, qword ptr [rsp + 112]
+  mov r14, qword ptr [rsp + 120]
+  mov r15, qword ptr [rsp + 128]
+  vmovaps xmm6, xmmword ptr [rsp + 144]
+  vmovaps xmm7, xmmword ptr [rsp + 160]
+  vmovaps xmm8, xmmword ptr [rsp + 176]
+  vmovaps xmm9, xmmword ptr [rsp + 192]
+  vmovaps xmm10, xmmword ptr [rsp + 208]
+  vmovaps xmm11, xmmword ptr [rsp + 224]
+  vmovaps xmm12, xmmword ptr [rsp + 240]
+  vmovaps xmm13, xmmword ptr [rsp + 256]
+  vmovaps xmm14, xmmword ptr [rsp + 272]
+  vmovaps xmm15, xmmword ptr [rsp + 288]
+  add rsp, 312
   ret
   .seh_endproc
 #endif

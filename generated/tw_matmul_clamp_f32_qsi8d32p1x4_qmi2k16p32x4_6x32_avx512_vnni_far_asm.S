@@ -12,10 +12,10 @@
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax n_left  rcx m_left  rdx lhs_5  rsi ahead_step  rdi lhs_1  r8 ahead  r9 m_left  r10 lhs_2
-//  r11 lhs_3  rbx lhs_4  rbp block_left  r12 lhs_panel  r13 -  r14 -  r15 k_left  zmm0 mask
-//  zmm1 f_0  zmm2 f_1  zmm3 f_2  zmm4 f_3  zmm5 f_4  zmm6 f_5  zmm7 f_6  zmm8 f_7  zmm9 f_8
-//  zmm10 f_9  zmm11 f_10  zmm12 f_11  zmm13 negated_half  zmm14 acc_0_0 ...  zmm15 raw_0 ...
+//  rax n_left  rcx m_left  rdx lhs_5  rsi ahead_step  rdi args  r8 lhs_2  r9 ahead  r10 block_left
+//  r11 lhs_3  rbx lhs_4  rbp lhs_panel  r12 -  r13 lhs_1  r14 -  r15 k_left  zmm0 mask  zmm1 f_0
+//  zmm2 f_1  zmm3 f_2  zmm4 f_3  zmm5 f_4  zmm6 f_5  zmm7 f_6  zmm8 f_7  zmm9 f_8  zmm10 f_9
+//  zmm11 f_10  zmm12 f_11  zmm13 negated_half  zmm14 acc_0_0 ...  zmm15 raw_0 ...
 //  zmm16 acc_5_1 ...  zmm17 acc_1_0 ...  zmm18 acc_0_1  zmm19 raw_1 ...  zmm20 mid_0 ...
 //  zmm21 acc_2_0 ...  zmm22 acc_1_1  zmm23 acc_3_0 ...  zmm24 acc_2_1  zmm25 acc_4_0 ...
 //  zmm26 acc_3_1  zmm27 acc_5_0 ...  zmm28 acc_4_1  zmm29 mid_1 ...  zmm30 a_0 ...  zmm31 half ...
@@ -48,272 +48,265 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qmi2k16p32x4_6x32_avx512_vnni_far_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   endbr64
-  sub rsp, 120
-  .cfi_def_cfa_offset 128
-  mov qword ptr [rsp + 64], rbx
+  sub rsp, 136
+  .cfi_def_cfa_offset 144
+  mov qword ptr [rsp + 80], rbx
   .cfi_offset rbx, -64
-  mov qword ptr [rsp + 72], rbp
+  mov qword ptr [rsp + 88], rbp
   .cfi_offset rbp, -56
-  mov qword ptr [rsp + 80], r12
+  mov qword ptr [rsp + 96], r12
   .cfi_offset r12, -48
-  mov qword ptr [rsp + 88], r13
+  mov qword ptr [rsp + 104], r13
   .cfi_offset r13, -40
-  mov qword ptr [rsp + 96], r14
+  mov qword ptr [rsp + 112], r14
   .cfi_offset r14, -32
-  mov qword ptr [rsp + 104], r15
+  mov qword ptr [rsp + 120], r15
   .cfi_offset r15, -24
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p1x4_qmi2k16p32x4_6x32_avx512_vnni_far_asm
-  sub rsp, 296
-  .seh_stackalloc 296
-  mov qword ptr [rsp + 64], rsi
-  .seh_savereg rsi, 64
-  mov qword ptr [rsp + 72], rdi
-  .seh_savereg rdi, 72
-  mov qword ptr [rsp + 80], rbx
-  .seh_savereg rbx, 80
-  mov qword ptr [rsp + 88], rbp
-  .seh_savereg rbp, 88
-  mov qword ptr [rsp + 96], r12
-  .seh_savereg r12, 96
-  mov qword ptr [rsp + 104], r13
-  .seh_savereg r13, 104
-  mov qword ptr [rsp + 112], r14
-  .seh_savereg r14, 112
-  mov qword ptr [rsp + 120], r15
-  .seh_savereg r15, 120
-  vmovaps xmmword ptr [rsp + 128], xmm6
-  .seh_savexmm xmm6, 128
-  vmovaps xmmword ptr [rsp + 144], xmm7
-  .seh_savexmm xmm7, 144
-  vmovaps xmmword ptr [rsp + 160], xmm8
-  .seh_savexmm xmm8, 160
-  vmovaps xmmword ptr [rsp + 176], xmm9
-  .seh_savexmm xmm9, 176
-  vmovaps xmmword ptr [rsp + 192], xmm10
-  .seh_savexmm xmm10, 192
-  vmovaps xmmword ptr [rsp + 208], xmm11
-  .seh_savexmm xmm11, 208
-  vmovaps xmmword ptr [rsp + 224], xmm12
-  .seh_savexmm xmm12, 224
-  vmovaps xmmword ptr [rsp + 240], xmm13
-  .seh_savexmm xmm13, 240
-  vmovaps xmmword ptr [rsp + 256], xmm14
-  .seh_savexmm xmm14, 256
-  vmovaps xmmword ptr [rsp + 272], xmm15
-  .seh_savexmm xmm15, 272
+  sub rsp, 312
+  .seh_stackalloc 312
+  mov qword ptr [rsp + 80], rsi
+  .seh_savereg rsi, 80
+  mov qword ptr [rsp + 88], rdi
+  .seh_savereg rdi, 88
+  mov qword ptr [rsp + 96], rbx
+  .seh_savereg rbx, 96
+  mov qword ptr [rsp + 104], rbp
+  .seh_savereg rbp, 104
+  mov qword ptr [rsp + 112], r12
+  .seh_savereg r12, 112
+  mov qword ptr [rsp + 120], r13
+  .seh_savereg r13, 120
+  mov qword ptr [rsp + 128], r14
+  .seh_savereg r14, 128
+  mov qword ptr [rsp + 136], r15
+  .seh_savereg r15, 136
+  vmovaps xmmword ptr [rsp + 144], xmm6
+  .seh_savexmm xmm6, 144
+  vmovaps xmmword ptr [rsp + 160], xmm7
+  .seh_savexmm xmm7, 160
+  vmovaps xmmword ptr [rsp + 176], xmm8
+  .seh_savexmm xmm8, 176
+  vmovaps xmmword ptr [rsp + 192], xmm9
+  .seh_savexmm xmm9, 192
+  vmovaps xmmword ptr [rsp + 208], xmm10
+  .seh_savexmm xmm10, 208
+  vmovaps xmmword ptr [rsp + 224], xmm11
+  .seh_savexmm xmm11, 224
+  vmovaps xmmword ptr [rsp + 240], xmm12
+  .seh_savexmm xmm12, 240
+  vmovaps xmmword ptr [rsp + 256], xmm13
+  .seh_savexmm xmm13, 256
+  vmovaps xmmword ptr [rsp + 272], xmm14
+  .seh_savexmm xmm14, 272
+  vmovaps xmmword ptr [rsp + 288], xmm15
+  .seh_savexmm xmm15, 288
   .seh_endprologue
   mov rdi, rcx
 #endif
-  mov qword ptr [rsp + 32], rdi                          // args, kept in the frame
-  mov rax, qword ptr [rsp + 32]                          // args
-  mov rax, qword ptr [rax + 8*2]                         // n_left
+  mov rax, qword ptr [rdi + 8*2]                         // n_left
   mov rcx, 0                                             // column_bytes
-  mov rdx, qword ptr [rsp + 32]                          // args
-  mov rdx, qword ptr [rdx + 8*1]                         // m
+  mov rdx, qword ptr [rdi + 8*1]                         // m
   mov rsi, 192
-  mov rdi, 6
-  mov r8, rdx                                            // m
-  cmp r8, rdi
-  cmovb r8, rdi
-  sub r8, rdi
-  mov rdi, 96
-  test r8, r8                                            // ahead_step
-  cmovz rdi, rsi
+  mov r8, 6
+  mov r9, rdx                                            // m
+  cmp r9, r8
+  cmovb r9, r8
+  sub r9, r8
+  mov r8, 96
+  test r9, r9                                            // ahead_step
+  cmovz r8, rsi
   mov rsi, 18
-  mov r8, rdx                                            // m
-  cmp r8, rsi
-  cmovb r8, rsi
-  sub r8, rsi
+  mov r9, rdx                                            // m
+  cmp r9, rsi
+  cmovb r9, rsi
+  sub r9, rsi
   mov rsi, 48
-  test r8, r8                                            // ahead_step
-  cmovz rsi, rdi
-  mov rdi, 42
-  mov r8, rdx                                            // m
-  cmp r8, rdi
-  cmovb r8, rdi
-  sub r8, rdi
-  mov rdi, 24
-  test r8, r8                                            // ahead_step
-  cmovz rdi, rsi
+  test r9, r9                                            // ahead_step
+  cmovz rsi, r8
+  mov r8, 42
+  mov r9, rdx                                            // m
+  cmp r9, r8
+  cmovb r9, r8
+  sub r9, r8
+  mov r8, 24
+  test r9, r9                                            // ahead_step
+  cmovz r8, rsi
   mov rsi, 90
   cmp rdx, rsi
   cmovb rdx, rsi
   sub rdx, rsi
   mov rsi, 12
   test rdx, rdx                                          // ahead_step
-  cmovz rsi, rdi
-  mov rdx, qword ptr [rsp + 32]                          // args
-  mov rdx, qword ptr [rdx + 8*1]                         // m
-  mov rdi, 128
-  mov r8, 6
-  mov r9, rdx                                            // m
-  cmp r9, r8
-  cmovb r9, r8
-  sub r9, r8
-  mov r8, 64
-  test r9, r9                                            // ahead_step
-  cmovz r8, rdi
-  mov rdi, 18
-  mov r9, rdx                                            // m
-  cmp r9, rdi
-  cmovb r9, rdi
-  sub r9, rdi
-  mov rdi, 32
-  test r9, r9                                            // ahead_step
-  cmovz rdi, r8
-  mov r8, 42
-  mov r9, rdx                                            // m
-  cmp r9, r8
-  cmovb r9, r8
-  sub r9, r8
-  mov r8, 16
-  test r9, r9                                            // ahead_step
-  cmovz r8, rdi
-  mov rdi, 90
-  cmp rdx, rdi
-  cmovb rdx, rdi
-  sub rdx, rdi
-  mov rdi, 8
+  cmovz rsi, r8
+  mov rdx, qword ptr [rdi + 8*1]                         // m
+  mov r8, 128
+  mov r9, 6
+  mov r10, rdx                                           // m
+  cmp r10, r9
+  cmovb r10, r9
+  sub r10, r9
+  mov r9, 64
+  test r10, r10                                          // ahead_step
+  cmovz r9, r8
+  mov r8, 18
+  mov r10, rdx                                           // m
+  cmp r10, r8
+  cmovb r10, r8
+  sub r10, r8
+  mov r8, 32
+  test r10, r10                                          // ahead_step
+  cmovz r8, r9
+  mov r9, 42
+  mov r10, rdx                                           // m
+  cmp r10, r9
+  cmovb r10, r9
+  sub r10, r9
+  mov r9, 16
+  test r10, r10                                          // ahead_step
+  cmovz r9, r8
+  mov r8, 90
+  cmp rdx, r8
+  cmovb rdx, r8
+  sub rdx, r8
+  mov r8, 8
   test rdx, rdx                                          // ahead_step
-  cmovz rdi, r8
-  mov qword ptr [rsp + 24], rdi                          // ahead_step, kept in the frame
-  mov rdx, qword ptr [rsp + 32]                          // args
-  mov rdx, qword ptr [rdx + 8*10]                        // rhs_panel
-  mov rdi, rax                                           // n_left
+  cmovz r8, r9
+  mov qword ptr [rsp + 16], r8                           // ahead_step, kept in the frame
+  mov rdx, qword ptr [rdi + 8*10]                        // rhs_panel
+  mov r8, rax                                            // n_left
   test rax, rax
   jz L(n_done)
 L(n):
-  mov qword ptr [rsp + 48], rdx                          // rhs_panel, kept in the frame
-  mov qword ptr [rsp + 16], rcx                          // column_bytes, kept in the frame
-  mov qword ptr [rsp + 8], rdi                           // n_left, kept in the frame
-  mov rcx, qword ptr [rsp + 32]                          // args
-  mov rcx, qword ptr [rcx + 8*1]                         // m_left
-  mov rdx, qword ptr [rsp + 32]                          // args
-  mov rdx, qword ptr [rdx + 8*12]                        // dst
-  mov rdi, qword ptr [rsp + 16]                          // column_bytes
-  lea rdx, [rdx + rdi]                                   // dst_tile
-  mov rdi, qword ptr [rsp + 32]                          // args
-  mov rdi, qword ptr [rdi + 8*5]                         // lhs_panel
-  mov r8, qword ptr [rsp + 32]                           // args
-  mov r8, qword ptr [r8 + 8*19]                          // rhs_prefetch
-  mov r9, qword ptr [rsp + 48]                           // rhs_panel
-  lea r8, [r9 + r8]                                      // ahead
-  mov r9, rcx                                            // m_left
+  mov qword ptr [rsp + 24], rdx                          // rhs_panel, kept in the frame
+  mov qword ptr [rsp + 8], rcx                           // column_bytes, kept in the frame
+  mov qword ptr [rsp + 0], r8                            // n_left, kept in the frame
+  mov rcx, qword ptr [rdi + 8*1]                         // m_left
+  mov rdx, qword ptr [rdi + 8*12]                        // dst
+  mov r8, qword ptr [rsp + 8]                            // column_bytes
+  lea rdx, [rdx + r8]                                    // dst_tile
+  mov r8, qword ptr [rdi + 8*5]                          // lhs_panel
+  mov r9, qword ptr [rdi + 8*19]                         // rhs_prefetch
+  mov r10, qword ptr [rsp + 24]                          // rhs_panel
+  lea r9, [r10 + r9]                                     // ahead
+  mov r10, rcx                                           // m_left
   test rcx, rcx
   jz L(m_done)
 L(m):
-  mov qword ptr [rsp + 40], rdx                          // dst_tile, kept in the frame
-  mov qword ptr [rsp + 0], rdi                           // lhs_panel, kept in the frame
-  mov rdx, qword ptr [rsp + 40]                          // dst_tile
-  prefetchw byte ptr [rdx + 0]                           // dst_tile
-  mov rdx, qword ptr [rsp + 40]                          // dst_tile
-  prefetchw byte ptr [rdx + 64]                          // dst_tile
-  mov rdx, qword ptr [rsp + 32]                          // args
-  mov rdx, qword ptr [rdx + 8*3]                         // k
-  lea rdx, [rdx + 15]
-  and rdx, -16                                           // k_padded
-  mov qword ptr [rsp + 56], rdx                          // k_padded, kept in the frame
-  mov rdx, qword ptr [rsp + 32]                          // args
-  mov rdx, qword ptr [rdx + 8*6]                         // lhs_stride
-  mov rdi, 1
-  mov r10, r9                                            // m_left
-  cmp r10, rdi
-  cmovb r10, rdi
-  sub r10, rdi
-  mov rdi, qword ptr [rsp + 0]                           // lhs_panel
-  lea rdi, [rdi + rdx]
-  mov r11, qword ptr [rsp + 0]                           // lhs_panel
-  test r10, r10                                          // lhs_1
-  cmovz rdi, r11
-  mov r10, 2
-  mov r11, r9                                            // m_left
-  cmp r11, r10
-  cmovb r11, r10
-  sub r11, r10
-  lea r10, [rdi + rdx]
-  test r11, r11                                          // lhs_2
-  cmovz r10, rdi
-  mov r11, 3
-  mov rbx, r9                                            // m_left
-  cmp rbx, r11
-  cmovb rbx, r11
-  sub rbx, r11
-  lea r11, [r10 + rdx]
-  test rbx, rbx                                          // lhs_3
-  cmovz r11, r10
-  mov rbx, 4
-  mov rbp, r9                                            // m_left
-  cmp rbp, rbx
-  cmovb rbp, rbx
-  sub rbp, rbx
+  mov qword ptr [rsp + 64], rdx                          // dst_tile, kept in the frame
+  mov qword ptr [rsp + 56], r10                          // m_left, kept in the frame
+  mov qword ptr [rsp + 40], r8                           // lhs_panel, kept in the frame
+  mov qword ptr [rsp + 32], r9                           // ahead, kept in the frame
+  mov rdx, 1
+  mov r8, qword ptr [rsp + 56]                           // m_left
+  cmp r8, rdx
+  cmovb r8, rdx
+  sub r8, rdx
+  mov rdx, qword ptr [rdi + 8*6]                         // lhs_stride
+  mov r9, qword ptr [rsp + 40]                           // lhs_panel
+  lea r9, [r9 + rdx]
+  mov r10, qword ptr [rsp + 40]                          // lhs_panel
+  test r8, r8                                            // lhs_1
+  cmovz r9, r10
+  mov qword ptr [rsp + 48], r9                           // lhs_1, kept in the frame
+  mov r8, 2
+  mov r9, qword ptr [rsp + 56]                           // m_left
+  cmp r9, r8
+  cmovb r9, r8
+  sub r9, r8
+  mov r8, qword ptr [rsp + 48]                           // lhs_1
+  lea r8, [r8 + rdx]
+  mov r10, qword ptr [rsp + 48]                          // lhs_1
+  test r9, r9                                            // lhs_2
+  cmovz r8, r10
+  mov r9, 3
+  mov r10, qword ptr [rsp + 56]                          // m_left
+  cmp r10, r9
+  cmovb r10, r9
+  sub r10, r9
+  lea r11, [r8 + rdx]
+  test r10, r10                                          // lhs_3
+  cmovz r11, r8
+  mov r9, 4
+  mov r10, qword ptr [rsp + 56]                          // m_left
+  cmp r10, r9
+  cmovb r10, r9
+  sub r10, r9
   lea rbx, [r11 + rdx]
-  test rbp, rbp                                          // lhs_4
+  test r10, r10                                          // lhs_4
   cmovz rbx, r11
+  mov r9, 5
+  mov r10, qword ptr [rsp + 56]                          // m_left
+  cmp r10, r9
+  cmovb r10, r9
+  sub r10, r9
   lea rdx, [rbx + rdx]
-  mov rbp, 5
-  mov r12, r9                                            // m_left
-  cmp r12, rbp
-  cmovb r12, rbp
-  sub r12, rbp
-  test r12, r12                                          // lhs_5
+  test r10, r10                                          // lhs_5
   cmovz rdx, rbx
-  mov rbp, qword ptr [rsp + 32]                          // args
-  mov rbp, qword ptr [rbp + 8*13]                        // dst_stride
-  mov r12, 1
-  mov r13, r9                                            // m_left
+  mov r9, 1
+  mov r10, qword ptr [rsp + 56]                          // m_left
+  cmp r10, r9
+  cmovb r10, r9
+  sub r10, r9
+  mov r9, qword ptr [rdi + 8*13]                         // dst_stride
+  mov rbp, qword ptr [rsp + 64]                          // dst_tile
+  lea rbp, [rbp + r9]
+  mov r12, qword ptr [rsp + 64]                          // dst_tile
+  test r10, r10                                          // dst_1
+  cmovz rbp, r12
+  mov r10, 2
+  mov r12, qword ptr [rsp + 56]                          // m_left
+  cmp r12, r10
+  cmovb r12, r10
+  sub r12, r10
+  lea r10, [rbp + r9]
+  test r12, r12                                          // dst_2
+  cmovz r10, rbp
+  mov r12, 3
+  mov r13, qword ptr [rsp + 56]                          // m_left
   cmp r13, r12
   cmovb r13, r12
   sub r13, r12
-  mov r12, qword ptr [rsp + 40]                          // dst_tile
-  lea r12, [r12 + rbp]
-  mov r14, qword ptr [rsp + 40]                          // dst_tile
-  test r13, r13                                          // dst_1
-  cmovz r12, r14
-  prefetchw byte ptr [r12 + 0]                           // dst_1
-  prefetchw byte ptr [r12 + 64]                          // dst_1
-  mov r13, 2
-  mov r14, r9                                            // m_left
-  cmp r14, r13
-  cmovb r14, r13
-  sub r14, r13
-  lea r13, [r12 + rbp]
-  test r14, r14                                          // dst_2
-  cmovz r13, r12
-  prefetchw byte ptr [r13 + 0]                           // dst_2
-  prefetchw byte ptr [r13 + 64]                          // dst_2
-  mov r12, 3
-  mov r14, r9                                            // m_left
-  cmp r14, r12
-  cmovb r14, r12
-  sub r14, r12
-  lea r12, [r13 + rbp]
-  test r14, r14                                          // dst_3
-  cmovz r12, r13
-  prefetchw byte ptr [r12 + 0]                           // dst_3
-  prefetchw byte ptr [r12 + 64]                          // dst_3
+  lea r12, [r10 + r9]
+  test r13, r13                                          // dst_3
+  cmovz r12, r10
   mov r13, 4
-  mov r14, r9                                            // m_left
+  mov r14, qword ptr [rsp + 56]                          // m_left
   cmp r14, r13
   cmovb r14, r13
   sub r14, r13
-  lea r13, [r12 + rbp]
+  lea r13, [r12 + r9]
   test r14, r14                                          // dst_4
   cmovz r13, r12
-  lea rbp, [r13 + rbp]
+  mov r14, 5
+  mov r15, qword ptr [rsp + 56]                          // m_left
+  cmp r15, r14
+  cmovb r15, r14
+  sub r15, r14
+  lea r9, [r13 + r9]
+  test r15, r15                                          // dst_5
+  cmovz r9, r13
+  mov r14, qword ptr [rsp + 64]                          // dst_tile
+  prefetchw byte ptr [r14 + 0]                           // dst_tile
+  mov r14, qword ptr [rsp + 64]                          // dst_tile
+  prefetchw byte ptr [r14 + 64]                          // dst_tile
+  prefetchw byte ptr [rbp + 0]                           // dst_1
+  prefetchw byte ptr [rbp + 64]                          // dst_1
+  prefetchw byte ptr [r10 + 0]                           // dst_2
+  prefetchw byte ptr [r10 + 64]                          // dst_2
+  prefetchw byte ptr [r12 + 0]                           // dst_3
+  prefetchw byte ptr [r12 + 64]                          // dst_3
   prefetchw byte ptr [r13 + 0]                           // dst_4
   prefetchw byte ptr [r13 + 64]                          // dst_4
-  mov r12, 5
-  mov r14, r9                                            // m_left
-  cmp r14, r12
-  cmovb r14, r12
-  sub r14, r12
-  test r14, r14                                          // dst_5
-  cmovz rbp, r13
-  prefetchw byte ptr [rbp + 0]                           // dst_5
-  prefetchw byte ptr [rbp + 64]                          // dst_5
-  mov rbp, 50529027
-  vpbroadcastd zmm0, ebp                                 // mask
+  prefetchw byte ptr [r9 + 0]                            // dst_5
+  prefetchw byte ptr [r9 + 64]                           // dst_5
+  mov r9, qword ptr [rdi + 8*3]                          // k
+  lea r9, [r9 + 15]
+  and r9, -16                                            // k_padded
+  mov qword ptr [rsp + 72], r9                           // k_padded, kept in the frame
+  mov r9, 50529027
+  vpbroadcastd zmm0, r9d                                 // mask
   vpxord zmm1, zmm1, zmm1                                // f_0
   vpxord zmm2, zmm2, zmm2                                // f_1
   vpxord zmm3, zmm3, zmm3                                // f_2
@@ -326,43 +319,45 @@ L(m):
   vpxord zmm10, zmm10, zmm10                             // f_9
   vpxord zmm11, zmm11, zmm11                             // f_10
   vpxord zmm12, zmm12, zmm12                             // f_11
-  mov rbp, qword ptr [rsp + 56]                          // k_padded
-  shr rbp, 8                                             // super_blocks
-  mov r12, qword ptr [rsp + 0]                           // lhs_panel
-  mov r13, qword ptr [rsp + 48]                          // rhs_panel
-  test rbp, rbp
+  mov r10, qword ptr [rsp + 72]                          // k_padded
+  shr r10, 8                                             // super_blocks
+  mov rbp, qword ptr [rsp + 40]                          // lhs_panel
+  mov r12, qword ptr [rsp + 24]                          // rhs_panel
+  mov r9, qword ptr [rsp + 32]                           // ahead
+  mov r13, qword ptr [rsp + 48]                          // lhs_1
+  test r10, r10
   jz L(block_done)
 L(block):
-  lea r14, [r13 + 128]
+  lea r14, [r12 + 128]
   mov r15, 16
-  mov r13, 3221225472                                    // number
-  vpbroadcastd zmm13, r13d                               // negated_half
-  mov r13, r14
+  mov r12, 3221225472                                    // number
+  vpbroadcastd zmm13, r12d                               // negated_half
+  mov r12, r14
   test r15, r15
   jz L(k_done)
   .balign 64
 L(k):
-  prefetcht1 byte ptr [r8 + 0]                           // ahead
-  prefetcht1 byte ptr [r8 + 64]                          // ahead
-  prefetcht1 byte ptr [r8 + 128]                         // ahead
-  vpbroadcastd zmm14, dword ptr [r12 + 16]               // acc_0_0
-  vmovdqu64 zmm15, zmmword ptr [r13 + 0]                 // raw_0
+  prefetcht1 byte ptr [r9 + 0]                           // ahead
+  prefetcht1 byte ptr [r9 + 64]                          // ahead
+  prefetcht1 byte ptr [r9 + 128]                         // ahead
+  vpbroadcastd zmm14, dword ptr [rbp + 16]               // acc_0_0
+  vmovdqu64 zmm15, zmmword ptr [r12 + 0]                 // raw_0
   vpandd zmm16, zmm15, zmm0                              // lo_0
-  vpbroadcastd zmm17, dword ptr [r12 + 0]                // a_0
+  vpbroadcastd zmm17, dword ptr [rbp + 0]                // a_0
   vpdpbusd zmm14, zmm16, zmm17                           // acc_0_0
-  vpbroadcastd zmm18, dword ptr [r12 + 16]               // acc_0_1
-  vmovdqu64 zmm19, zmmword ptr [r13 + 64]                // raw_1
+  vpbroadcastd zmm18, dword ptr [rbp + 16]               // acc_0_1
+  vmovdqu64 zmm19, zmmword ptr [r12 + 64]                // raw_1
   vpandd zmm20, zmm19, zmm0                              // lo_1
   vpdpbusd zmm18, zmm20, zmm17                           // acc_0_1
-  vpbroadcastd zmm17, dword ptr [rdi + 16]               // acc_1_0
-  vpbroadcastd zmm21, dword ptr [rdi + 0]                // a_1
+  vpbroadcastd zmm17, dword ptr [r13 + 16]               // acc_1_0
+  vpbroadcastd zmm21, dword ptr [r13 + 0]                // a_1
   vpdpbusd zmm17, zmm16, zmm21                           // acc_1_0
-  vpbroadcastd zmm22, dword ptr [rdi + 16]               // acc_1_1
+  vpbroadcastd zmm22, dword ptr [r13 + 16]               // acc_1_1
   vpdpbusd zmm22, zmm20, zmm21                           // acc_1_1
-  vpbroadcastd zmm21, dword ptr [r10 + 16]               // acc_2_0
-  vpbroadcastd zmm23, dword ptr [r10 + 0]                // a_2
+  vpbroadcastd zmm21, dword ptr [r8 + 16]                // acc_2_0
+  vpbroadcastd zmm23, dword ptr [r8 + 0]                 // a_2
   vpdpbusd zmm21, zmm16, zmm23                           // acc_2_0
-  vpbroadcastd zmm24, dword ptr [r10 + 16]               // acc_2_1
+  vpbroadcastd zmm24, dword ptr [r8 + 16]                // acc_2_1
   vpdpbusd zmm24, zmm20, zmm23                           // acc_2_1
   vpbroadcastd zmm23, dword ptr [r11 + 16]               // acc_3_0
   vpbroadcastd zmm25, dword ptr [r11 + 0]                // a_3
@@ -383,13 +378,13 @@ L(k):
   vpandd zmm20, zmm20, zmm0                              // mid_0
   vpsrlw zmm29, zmm19, 2                                 // mid_1
   vpandd zmm29, zmm29, zmm0                              // mid_1
-  vpbroadcastd zmm30, dword ptr [r12 + 4]                // a_0
+  vpbroadcastd zmm30, dword ptr [rbp + 4]                // a_0
   vpdpbusd zmm14, zmm20, zmm30                           // acc_0_0
   vpdpbusd zmm18, zmm29, zmm30                           // acc_0_1
-  vpbroadcastd zmm30, dword ptr [rdi + 4]                // a_1
+  vpbroadcastd zmm30, dword ptr [r13 + 4]                // a_1
   vpdpbusd zmm17, zmm20, zmm30                           // acc_1_0
   vpdpbusd zmm22, zmm29, zmm30                           // acc_1_1
-  vpbroadcastd zmm30, dword ptr [r10 + 4]                // a_2
+  vpbroadcastd zmm30, dword ptr [r8 + 4]                 // a_2
   vpdpbusd zmm21, zmm20, zmm30                           // acc_2_0
   vpdpbusd zmm24, zmm29, zmm30                           // acc_2_1
   vpbroadcastd zmm30, dword ptr [r11 + 4]                // a_3
@@ -405,13 +400,13 @@ L(k):
   vpandd zmm20, zmm20, zmm0                              // mid_0
   vpsrlw zmm29, zmm19, 4                                 // mid_1
   vpandd zmm29, zmm29, zmm0                              // mid_1
-  vpbroadcastd zmm30, dword ptr [r12 + 8]                // a_0
+  vpbroadcastd zmm30, dword ptr [rbp + 8]                // a_0
   vpdpbusd zmm14, zmm20, zmm30                           // acc_0_0
   vpdpbusd zmm18, zmm29, zmm30                           // acc_0_1
-  vpbroadcastd zmm30, dword ptr [rdi + 8]                // a_1
+  vpbroadcastd zmm30, dword ptr [r13 + 8]                // a_1
   vpdpbusd zmm17, zmm20, zmm30                           // acc_1_0
   vpdpbusd zmm22, zmm29, zmm30                           // acc_1_1
-  vpbroadcastd zmm30, dword ptr [r10 + 8]                // a_2
+  vpbroadcastd zmm30, dword ptr [r8 + 8]                 // a_2
   vpdpbusd zmm21, zmm20, zmm30                           // acc_2_0
   vpdpbusd zmm24, zmm29, zmm30                           // acc_2_1
   vpbroadcastd zmm30, dword ptr [r11 + 8]                // a_3
@@ -427,13 +422,13 @@ L(k):
   vpandd zmm15, zmm15, zmm0                              // hi_0
   vpsrlw zmm19, zmm19, 6                                 // hi_1
   vpandd zmm19, zmm19, zmm0                              // hi_1
-  vpbroadcastd zmm20, dword ptr [r12 + 12]               // a_0
+  vpbroadcastd zmm20, dword ptr [rbp + 12]               // a_0
   vpdpbusd zmm14, zmm15, zmm20                           // acc_0_0
   vpdpbusd zmm18, zmm19, zmm20                           // acc_0_1
-  vpbroadcastd zmm20, dword ptr [rdi + 12]               // a_1
+  vpbroadcastd zmm20, dword ptr [r13 + 12]               // a_1
   vpdpbusd zmm17, zmm15, zmm20                           // acc_1_0
   vpdpbusd zmm22, zmm19, zmm20                           // acc_1_1
-  vpbroadcastd zmm20, dword ptr [r10 + 12]               // a_2
+  vpbroadcastd zmm20, dword ptr [r8 + 12]                // a_2
   vpdpbusd zmm21, zmm15, zmm20                           // acc_2_0
   vpdpbusd zmm24, zmm19, zmm20                           // acc_2_1
   vpbroadcastd zmm20, dword ptr [r11 + 12]               // a_3
@@ -446,56 +441,56 @@ L(k):
   vpdpbusd zmm27, zmm15, zmm20                           // acc_5_0
   vpdpbusd zmm16, zmm19, zmm20                           // acc_5_1
   vcvtph2ps zmm15, ymmword ptr [r14 + -128]              // zero_0
-  vpmovsxbd zmm19, xmmword ptr [r13 + 128]               // scale_0
+  vpmovsxbd zmm19, xmmword ptr [r12 + 128]               // scale_0
   vcvtdq2ps zmm19, zmm19                                 // scale_0
   vmulps zmm15, zmm19, zmm15                             // scale_0
   vcvtph2ps zmm19, ymmword ptr [r14 + -64]               // zero_0
-  vpmovsxbd zmm20, xmmword ptr [r13 + 160]               // minimum_0
+  vpmovsxbd zmm20, xmmword ptr [r12 + 160]               // minimum_0
   vcvtdq2ps zmm20, zmm20                                 // minimum_0
   vmulps zmm29, zmm15, zmm13                             // half
   vfmadd231ps zmm29, zmm20, zmm19                        // middle
   vcvtph2ps zmm19, ymmword ptr [r14 + -96]               // zero_1
-  vpmovsxbd zmm20, xmmword ptr [r13 + 144]               // scale_1
+  vpmovsxbd zmm20, xmmword ptr [r12 + 144]               // scale_1
   vcvtdq2ps zmm20, zmm20                                 // scale_1
   vmulps zmm19, zmm20, zmm19                             // scale_1
   vcvtph2ps zmm20, ymmword ptr [r14 + -32]               // zero_1
-  vpmovsxbd zmm30, xmmword ptr [r13 + 176]               // minimum_1
+  vpmovsxbd zmm30, xmmword ptr [r12 + 176]               // minimum_1
   vcvtdq2ps zmm30, zmm30                                 // minimum_1
   vmulps zmm31, zmm19, zmm13                             // half
   vfmadd231ps zmm31, zmm30, zmm20                        // middle
   vcvtdq2ps zmm14, zmm14                                 // real
   vmulps zmm14, zmm14, zmm15                             // real
-  vpbroadcastd zmm20, dword ptr [r12 + 16]               // sum_of_codes
+  vpbroadcastd zmm20, dword ptr [rbp + 16]               // sum_of_codes
   vpsrad zmm20, zmm20, 1                                 // sum_of_codes
   vcvtdq2ps zmm20, zmm20                                 // sum_of_codes
   vfmadd231ps zmm14, zmm20, zmm29                        // real
-  vfmadd231ps zmm1, zmm14, dword ptr [r12 + 20]{1to16}   // f_0
+  vfmadd231ps zmm1, zmm14, dword ptr [rbp + 20]{1to16}   // f_0
   vcvtdq2ps zmm14, zmm18                                 // real
   vmulps zmm14, zmm14, zmm19                             // real
   vfmadd231ps zmm14, zmm20, zmm31                        // real
-  vfmadd231ps zmm2, zmm14, dword ptr [r12 + 20]{1to16}   // f_1
+  vfmadd231ps zmm2, zmm14, dword ptr [rbp + 20]{1to16}   // f_1
   vcvtdq2ps zmm14, zmm17                                 // real
   vmulps zmm14, zmm14, zmm15                             // real
-  vpbroadcastd zmm17, dword ptr [rdi + 16]               // sum_of_codes
+  vpbroadcastd zmm17, dword ptr [r13 + 16]               // sum_of_codes
   vpsrad zmm17, zmm17, 1                                 // sum_of_codes
   vcvtdq2ps zmm17, zmm17                                 // sum_of_codes
   vfmadd231ps zmm14, zmm17, zmm29                        // real
-  vfmadd231ps zmm3, zmm14, dword ptr [rdi + 20]{1to16}   // f_2
+  vfmadd231ps zmm3, zmm14, dword ptr [r13 + 20]{1to16}   // f_2
   vcvtdq2ps zmm14, zmm22                                 // real
   vmulps zmm14, zmm14, zmm19                             // real
   vfmadd231ps zmm14, zmm17, zmm31                        // real
-  vfmadd231ps zmm4, zmm14, dword ptr [rdi + 20]{1to16}   // f_3
+  vfmadd231ps zmm4, zmm14, dword ptr [r13 + 20]{1to16}   // f_3
   vcvtdq2ps zmm14, zmm21                                 // real
   vmulps zmm14, zmm14, zmm15                             // real
-  vpbroadcastd zmm17, dword ptr [r10 + 16]               // sum_of_codes
+  vpbroadcastd zmm17, dword ptr [r8 + 16]                // sum_of_codes
   vpsrad zmm17, zmm17, 1                                 // sum_of_codes
   vcvtdq2ps zmm17, zmm17                                 // sum_of_codes
   vfmadd231ps zmm14, zmm17, zmm29                        // real
-  vfmadd231ps zmm5, zmm14, dword ptr [r10 + 20]{1to16}   // f_4
+  vfmadd231ps zmm5, zmm14, dword ptr [r8 + 20]{1to16}    // f_4
   vcvtdq2ps zmm14, zmm24                                 // real
   vmulps zmm14, zmm14, zmm19                             // real
   vfmadd231ps zmm14, zmm17, zmm31                        // real
-  vfmadd231ps zmm6, zmm14, dword ptr [r10 + 20]{1to16}   // f_5
+  vfmadd231ps zmm6, zmm14, dword ptr [r8 + 20]{1to16}    // f_5
   vcvtdq2ps zmm14, zmm23                                 // real
   vmulps zmm14, zmm14, zmm15                             // real
   vpbroadcastd zmm17, dword ptr [r11 + 16]               // sum_of_codes
@@ -529,52 +524,51 @@ L(k):
   vmulps zmm14, zmm14, zmm19                             // real
   vfmadd231ps zmm14, zmm15, zmm31                        // real
   vfmadd231ps zmm12, zmm14, dword ptr [rdx + 20]{1to16}  // f_11
-  lea r12, [r12 + 24]
-  lea rdi, [rdi + 24]
-  lea r10, [r10 + 24]
+  lea rbp, [rbp + 24]
+  lea r13, [r13 + 24]
+  lea r8, [r8 + 24]
   lea r11, [r11 + 24]
   lea rbx, [rbx + 24]
   lea rdx, [rdx + 24]
-  lea r13, [r13 + 192]
-  lea r8, [r8 + rsi]                                     // ahead
+  lea r12, [r12 + 192]
+  lea r9, [r9 + rsi]                                     // ahead
   sub r15, 1                                             // next k
   ja L(k)
 L(k_done):
-  mov r14, qword ptr [rsp + 24]                          // ahead_step
-  lea r8, [r8 + r14]                                     // ahead
-  sub rbp, 1                                             // next block
+  mov r14, qword ptr [rsp + 16]                          // ahead_step
+  lea r9, [r9 + r14]                                     // ahead
+  sub r10, 1                                             // next block
   ja L(block)
 L(block_done):
   mov rdx, 1
-  mov rdi, r9                                            // m_left
-  cmp rdi, rdx
-  cmovb rdi, rdx
-  sub rdi, rdx
-  mov rdx, qword ptr [rsp + 32]                          // args
-  mov rdx, qword ptr [rdx + 8*13]                        // dst_stride
-  mov r10, qword ptr [rsp + 40]                          // dst_tile
+  mov r8, qword ptr [rsp + 56]                           // m_left
+  cmp r8, rdx
+  cmovb r8, rdx
+  sub r8, rdx
+  mov rdx, qword ptr [rdi + 8*13]                        // dst_stride
+  mov r10, qword ptr [rsp + 64]                          // dst_tile
   lea r10, [r10 + rdx]
-  mov r11, qword ptr [rsp + 40]                          // dst_tile
-  test rdi, rdi                                          // dst_1
+  mov r11, qword ptr [rsp + 64]                          // dst_tile
+  test r8, r8                                            // dst_1
   cmovz r10, r11
-  mov rdi, 2
-  mov r11, r9                                            // m_left
-  cmp r11, rdi
-  cmovb r11, rdi
-  sub r11, rdi
-  lea rdi, [r10 + rdx]
+  mov r8, 2
+  mov r11, qword ptr [rsp + 56]                          // m_left
+  cmp r11, r8
+  cmovb r11, r8
+  sub r11, r8
+  lea r8, [r10 + rdx]
   test r11, r11                                          // dst_2
-  cmovz rdi, r10
+  cmovz r8, r10
   mov r11, 3
-  mov rbx, r9                                            // m_left
+  mov rbx, qword ptr [rsp + 56]                          // m_left
   cmp rbx, r11
   cmovb rbx, r11
   sub rbx, r11
-  lea r11, [rdi + rdx]
+  lea r11, [r8 + rdx]
   test rbx, rbx                                          // dst_3
-  cmovz r11, rdi
+  cmovz r11, r8
   mov rbx, 4
-  mov rbp, r9                                            // m_left
+  mov rbp, qword ptr [rsp + 56]                          // m_left
   cmp rbp, rbx
   cmovb rbp, rbx
   sub rbp, rbx
@@ -582,30 +576,28 @@ L(block_done):
   test rbp, rbp                                          // dst_4
   cmovz rbx, r11
   mov rbp, 5
-  mov r12, r9                                            // m_left
+  mov r12, qword ptr [rsp + 56]                          // m_left
   cmp r12, rbp
   cmovb r12, rbp
   sub r12, rbp
   lea rdx, [rbx + rdx]
   test r12, r12                                          // dst_5
   cmovz rdx, rbx
-  mov rbp, qword ptr [rsp + 56]                          // k_padded
+  mov rbp, qword ptr [rsp + 72]                          // k_padded
   shr rbp, 8                                             // super_blocks
   mov r12, 3200
   imul rbp, r12
-  mov r12, qword ptr [rsp + 32]                          // args
-  lea r12, [r12 + 8*15]                                  // clamp
+  lea r12, [rdi + 8*15]                                  // clamp
   vpbroadcastd zmm0, dword ptr [r12 + 0]                 // min
   vpbroadcastd zmm13, dword ptr [r12 + 4]                // max
-  mov r12, qword ptr [rsp + 48]                          // rhs_panel
+  mov r12, qword ptr [rsp + 24]                          // rhs_panel
   lea rbp, [r12 + rbp]                                   // field
   mov r12, 32
-  mov r13, qword ptr [rsp + 8]                           // n_left
+  mov r13, qword ptr [rsp + 0]                           // n_left
   cmp r13, r12                                           // unless n_left at_least 
   jb L(if_else)
-  mov r12, qword ptr [rsp + 32]                          // args
-  mov r12, qword ptr [r12 + 8*14]                        // bias
-  mov r13, qword ptr [rsp + 16]                          // column_bytes
+  mov r12, qword ptr [rdi + 8*14]                        // bias
+  mov r13, qword ptr [rsp + 8]                           // column_bytes
   lea r13, [r12 + r13]
   test r12, r12                                          // bias
   cmovz r13, rbp
@@ -638,11 +630,11 @@ L(block_done):
   vaddps zmm5, zmm5, zmm14                               // out
   vmaxps zmm5, zmm0, zmm5                                // out
   vminps zmm5, zmm13, zmm5                               // out_2_0
-  vmovdqu64 zmmword ptr [rdi + 0], zmm5                  // out_2_0
+  vmovdqu64 zmmword ptr [r8 + 0], zmm5                   // out_2_0
   vaddps zmm5, zmm6, zmm15                               // out
   vmaxps zmm5, zmm0, zmm5                                // out
   vminps zmm5, zmm13, zmm5                               // out_2_1
-  vmovdqu64 zmmword ptr [rdi + 64], zmm5                 // out_2_1
+  vmovdqu64 zmmword ptr [r8 + 64], zmm5                  // out_2_1
   vaddps zmm3, zmm3, zmm14                               // out
   vmaxps zmm3, zmm0, zmm3                                // out
   vminps zmm3, zmm13, zmm3                               // out_1_0
@@ -654,24 +646,24 @@ L(block_done):
   vaddps zmm1, zmm1, zmm14                               // out
   vmaxps zmm1, zmm0, zmm1                                // out
   vminps zmm1, zmm13, zmm1                               // out_0_0
-  mov rdx, qword ptr [rsp + 40]                          // dst_tile
+  mov rdx, qword ptr [rsp + 64]                          // dst_tile
   vmovdqu64 zmmword ptr [rdx + 0], zmm1                  // out_0_0
   vaddps zmm1, zmm2, zmm15                               // out
   vmaxps zmm0, zmm0, zmm1                                // out
   vminps zmm0, zmm13, zmm0                               // out_0_1
-  mov rdx, qword ptr [rsp + 40]                          // dst_tile
+  mov rdx, qword ptr [rsp + 64]                          // dst_tile
   vmovdqu64 zmmword ptr [rdx + 64], zmm0                 // out_0_1
   jmp L(if_done)
 L(if_else):
   mov r12, 16
-  mov r13, qword ptr [rsp + 8]                           // n_left
+  mov r13, qword ptr [rsp + 0]                           // n_left
   cmp r13, r12
   cmova r13, r12
   mov r12, -1
   bzhi r12, r12, r13
   kmovw k1, r12d                                         // columns
   mov r12, 16
-  mov r13, qword ptr [rsp + 8]                           // n_left
+  mov r13, qword ptr [rsp + 0]                           // n_left
   cmp r13, r12
   cmovb r13, r12
   sub r13, r12
@@ -681,9 +673,8 @@ L(if_else):
   mov r12, -1
   bzhi r12, r12, r13
   kmovw k2, r12d                                         // columns
-  mov r12, qword ptr [rsp + 32]                          // args
-  mov r12, qword ptr [r12 + 8*14]                        // bias
-  mov r13, qword ptr [rsp + 16]                          // column_bytes
+  mov r12, qword ptr [rdi + 8*14]                        // bias
+  mov r13, qword ptr [rsp + 8]                           // column_bytes
   lea r13, [r12 + r13]
   test r12, r12                                          // bias
   cmovz r13, rbp
@@ -716,11 +707,11 @@ L(if_else):
   vaddps zmm5, zmm5, zmm14                               // out
   vmaxps zmm5, zmm0, zmm5                                // out
   vminps zmm5, zmm13, zmm5                               // out_2_0
-  vmovdqu32 zmmword ptr [rdi + 0]{k1}, zmm5              // out_2_0
+  vmovdqu32 zmmword ptr [r8 + 0]{k1}, zmm5               // out_2_0
   vaddps zmm5, zmm6, zmm15                               // out
   vmaxps zmm5, zmm0, zmm5                                // out
   vminps zmm5, zmm13, zmm5                               // out_2_1
-  vmovdqu32 zmmword ptr [rdi + 64]{k2}, zmm5             // out_2_1
+  vmovdqu32 zmmword ptr [r8 + 64]{k2}, zmm5              // out_2_1
   vaddps zmm3, zmm3, zmm14                               // out
   vmaxps zmm3, zmm0, zmm3                                // out
   vminps zmm3, zmm13, zmm3                               // out_1_0
@@ -732,80 +723,78 @@ L(if_else):
   vaddps zmm1, zmm1, zmm14                               // out
   vmaxps zmm1, zmm0, zmm1                                // out
   vminps zmm1, zmm13, zmm1                               // out_0_0
-  mov rdx, qword ptr [rsp + 40]                          // dst_tile
+  mov rdx, qword ptr [rsp + 64]                          // dst_tile
   vmovdqu32 zmmword ptr [rdx + 0]{k1}, zmm1              // out_0_0
   vaddps zmm1, zmm2, zmm15                               // out
   vmaxps zmm0, zmm0, zmm1                                // out
   vminps zmm0, zmm13, zmm0                               // out_0_1
-  mov rdx, qword ptr [rsp + 40]                          // dst_tile
+  mov rdx, qword ptr [rsp + 64]                          // dst_tile
   vmovdqu32 zmmword ptr [rdx + 64]{k2}, zmm0             // out_0_1
 L(if_done):
-  mov rdx, qword ptr [rsp + 32]                          // args
-  mov rdx, qword ptr [rdx + 8*13]                        // dst_stride
-  mov rdi, 6
-  imul rdx, rdi
-  mov rdi, 6
-  cmp r9, rdi
-  cmovb r9, rdi
-  sub r9, rdi
-  mov rdi, qword ptr [rsp + 40]                          // dst_tile
-  lea rdx, [rdi + rdx]
-  mov rdi, qword ptr [rsp + 32]                          // args
-  mov rdi, qword ptr [rdi + 8*6]                         // lhs_stride
-  mov r10, 6
-  imul rdi, r10
-  mov r10, qword ptr [rsp + 0]                           // lhs_panel
-  lea rdi, [r10 + rdi]
+  mov rdx, qword ptr [rdi + 8*13]                        // dst_stride
+  mov r8, 6
+  imul rdx, r8
+  mov r8, 6
+  mov r10, qword ptr [rsp + 56]                          // m_left
+  cmp r10, r8
+  cmovb r10, r8
+  sub r10, r8
+  mov r8, qword ptr [rsp + 64]                           // dst_tile
+  lea rdx, [r8 + rdx]
+  mov r8, qword ptr [rdi + 8*6]                          // lhs_stride
+  mov r11, 6
+  imul r8, r11
+  mov r11, qword ptr [rsp + 40]                          // lhs_panel
+  lea r8, [r11 + r8]
   sub rcx, 6                                             // next m
   ja L(m)
 L(m_done):
   mov rcx, 32
-  mov rdi, qword ptr [rsp + 8]                           // n_left
-  cmp rdi, rcx
-  cmovb rdi, rcx
-  sub rdi, rcx
-  mov rcx, qword ptr [rsp + 16]                          // column_bytes
+  mov r8, qword ptr [rsp + 0]                            // n_left
+  cmp r8, rcx
+  cmovb r8, rcx
+  sub r8, rcx
+  mov rcx, qword ptr [rsp + 8]                           // column_bytes
   lea rcx, [rcx + 128]
-  mov rdx, qword ptr [rsp + 32]                          // args
-  mov rdx, qword ptr [rdx + 8*11]                        // rhs_stride
-  mov r8, qword ptr [rsp + 48]                           // rhs_panel
-  lea rdx, [r8 + rdx]
+  mov rdx, qword ptr [rdi + 8*11]                        // rhs_stride
+  mov r9, qword ptr [rsp + 24]                           // rhs_panel
+  lea rdx, [r9 + rdx]
   sub rax, 32                                            // next n
   ja L(n)
 L(n_done):
 #if defined(__ELF__) || defined(__APPLE__)
-  mov rbx, qword ptr [rsp + 64]
-  mov rbp, qword ptr [rsp + 72]
-  mov r12, qword ptr [rsp + 80]
-  mov r13, qword ptr [rsp + 88]
-  mov r14, qword ptr [rsp + 96]
-  mov r15, qword ptr [rsp + 104]
-  add rsp, 120
-  .cfi_def_cfa_offset 8
-  vzeroupper
-  ret
-  .cfi_endproc
-#elif defined(_WIN32)
-  vzeroupper
-  mov rsi, qword ptr [rsp + 64]
-  mov rdi, qword ptr [rsp + 72]
   mov rbx, qword ptr [rsp + 80]
   mov rbp, qword ptr [rsp + 88]
   mov r12, qword ptr [rsp + 96]
   mov r13, qword ptr [rsp + 104]
   mov r14, qword ptr [rsp + 112]
   mov r15, qword ptr [rsp + 120]
-  vmovaps xmm6, xmmword ptr [rsp + 128]
-  vmovaps xmm7, xmmword ptr [rsp + 144]
-  vmovaps xmm8, xmmword ptr [rsp + 160]
-  vmovaps xmm9, xmmword ptr [rsp + 176]
-  vmovaps xmm10, xmmword ptr [rsp + 192]
-  vmovaps xmm11, xmmword ptr [rsp + 208]
-  vmovaps xmm12, xmmword ptr [rsp + 224]
-  vmovaps xmm13, xmmword ptr [rsp + 240]
-  vmovaps xmm14, xmmword ptr [rsp + 256]
-  vmovaps xmm15, xmmword ptr [rsp + 272]
-  add rsp, 296
+  add rsp, 136
+  .cfi_def_cfa_offset 8
+  vzeroupper
+  ret
+  .cfi_endproc
+#elif defined(_WIN32)
+  vzeroupper
+  mov rsi, qword ptr [rsp + 80]
+  mov rdi, qword ptr [rsp + 88]
+  mov rbx, qword ptr [rsp + 96]
+  mov rbp, qword ptr [rsp + 104]
+  mov r12, qword ptr [rsp + 112]
+  mov r13, qword ptr [rsp + 120]
+  mov r14, qword ptr [rsp + 128]
+  mov r15, qword ptr [rsp + 136]
+  vmovaps xmm6, xmmword ptr [rsp + 144]
+  vmovaps xmm7, xmmword ptr [rsp + 160]
+  vmovaps xmm8, xmmword ptr [rsp + 176]
+  vmovaps xmm9, xmmword ptr [rsp + 192]
+  vmovaps xmm10, xmmword ptr [rsp + 208]
+  vmovaps xmm11, xmmword ptr [rsp + 224]
+  vmovaps xmm12, xmmword ptr [rsp + 240]
+  vmovaps xmm13, xmmword ptr [rsp + 256]
+  vmovaps xmm14, xmmword ptr [rsp + 272]
+  vmovaps xmm15, xmmword ptr [rsp + 288]
+  add rsp, 312
   ret
   .seh_endproc
 #endif

@@ -12,8 +12,8 @@
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax n_left  rcx m_left  rdx k_padded  rsi ahead_step  rdi lhs_5  r8 ahead  r9 m_left  r10 k_left
-//  r11 lhs_1  rbx lhs_2  rbp lhs_3  r12 lhs_4  r13 lhs_panel  r14 rhs_panel  r15 -  zmm0 mask
+//  rax n_left  rcx m_left  rdx lhs_5  rsi ahead_step  rdi args  r8 lhs_3  r9 ahead  r10 k_padded
+//  r11 lhs_4  rbx k_left  rbp lhs_panel  r12 rhs_panel  r13 lhs_1  r14 lhs_2  r15 -  zmm0 mask
 //  zmm1 top_mask  zmm2 f_0  zmm3 f_1  zmm4 f_2  zmm5 f_3  zmm6 f_4  zmm7 f_5  zmm8 f_6  zmm9 f_7
 //  zmm10 f_8  zmm11 f_9  zmm12 f_10  zmm13 f_11  zmm14 acc_0_0 ...  zmm15 acc_0_1 ...
 //  zmm16 acc_1_0 ...  zmm17 acc_1_1 ...  zmm18 acc_2_0 ...  zmm19 acc_2_1 ...  zmm20 acc_3_0 ...
@@ -48,239 +48,235 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p32x4_6x32_avx512_vnni_far_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   endbr64
-  sub rsp, 104
-  .cfi_def_cfa_offset 112
-  mov qword ptr [rsp + 56], rbx
+  sub rsp, 120
+  .cfi_def_cfa_offset 128
+  mov qword ptr [rsp + 72], rbx
   .cfi_offset rbx, -56
-  mov qword ptr [rsp + 64], rbp
+  mov qword ptr [rsp + 80], rbp
   .cfi_offset rbp, -48
-  mov qword ptr [rsp + 72], r12
+  mov qword ptr [rsp + 88], r12
   .cfi_offset r12, -40
-  mov qword ptr [rsp + 80], r13
+  mov qword ptr [rsp + 96], r13
   .cfi_offset r13, -32
-  mov qword ptr [rsp + 88], r14
+  mov qword ptr [rsp + 104], r14
   .cfi_offset r14, -24
-  mov qword ptr [rsp + 96], r15
+  mov qword ptr [rsp + 112], r15
   .cfi_offset r15, -16
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p32x4_6x32_avx512_vnni_far_asm
-  sub rsp, 296
-  .seh_stackalloc 296
-  mov qword ptr [rsp + 56], rsi
-  .seh_savereg rsi, 56
-  mov qword ptr [rsp + 64], rdi
-  .seh_savereg rdi, 64
-  mov qword ptr [rsp + 72], rbx
-  .seh_savereg rbx, 72
-  mov qword ptr [rsp + 80], rbp
-  .seh_savereg rbp, 80
-  mov qword ptr [rsp + 88], r12
-  .seh_savereg r12, 88
-  mov qword ptr [rsp + 96], r13
-  .seh_savereg r13, 96
-  mov qword ptr [rsp + 104], r14
-  .seh_savereg r14, 104
-  mov qword ptr [rsp + 112], r15
-  .seh_savereg r15, 112
-  vmovaps xmmword ptr [rsp + 128], xmm6
-  .seh_savexmm xmm6, 128
-  vmovaps xmmword ptr [rsp + 144], xmm7
-  .seh_savexmm xmm7, 144
-  vmovaps xmmword ptr [rsp + 160], xmm8
-  .seh_savexmm xmm8, 160
-  vmovaps xmmword ptr [rsp + 176], xmm9
-  .seh_savexmm xmm9, 176
-  vmovaps xmmword ptr [rsp + 192], xmm10
-  .seh_savexmm xmm10, 192
-  vmovaps xmmword ptr [rsp + 208], xmm11
-  .seh_savexmm xmm11, 208
-  vmovaps xmmword ptr [rsp + 224], xmm12
-  .seh_savexmm xmm12, 224
-  vmovaps xmmword ptr [rsp + 240], xmm13
-  .seh_savexmm xmm13, 240
-  vmovaps xmmword ptr [rsp + 256], xmm14
-  .seh_savexmm xmm14, 256
-  vmovaps xmmword ptr [rsp + 272], xmm15
-  .seh_savexmm xmm15, 272
+  sub rsp, 312
+  .seh_stackalloc 312
+  mov qword ptr [rsp + 72], rsi
+  .seh_savereg rsi, 72
+  mov qword ptr [rsp + 80], rdi
+  .seh_savereg rdi, 80
+  mov qword ptr [rsp + 88], rbx
+  .seh_savereg rbx, 88
+  mov qword ptr [rsp + 96], rbp
+  .seh_savereg rbp, 96
+  mov qword ptr [rsp + 104], r12
+  .seh_savereg r12, 104
+  mov qword ptr [rsp + 112], r13
+  .seh_savereg r13, 112
+  mov qword ptr [rsp + 120], r14
+  .seh_savereg r14, 120
+  mov qword ptr [rsp + 128], r15
+  .seh_savereg r15, 128
+  vmovaps xmmword ptr [rsp + 144], xmm6
+  .seh_savexmm xmm6, 144
+  vmovaps xmmword ptr [rsp + 160], xmm7
+  .seh_savexmm xmm7, 160
+  vmovaps xmmword ptr [rsp + 176], xmm8
+  .seh_savexmm xmm8, 176
+  vmovaps xmmword ptr [rsp + 192], xmm9
+  .seh_savexmm xmm9, 192
+  vmovaps xmmword ptr [rsp + 208], xmm10
+  .seh_savexmm xmm10, 208
+  vmovaps xmmword ptr [rsp + 224], xmm11
+  .seh_savexmm xmm11, 224
+  vmovaps xmmword ptr [rsp + 240], xmm12
+  .seh_savexmm xmm12, 240
+  vmovaps xmmword ptr [rsp + 256], xmm13
+  .seh_savexmm xmm13, 256
+  vmovaps xmmword ptr [rsp + 272], xmm14
+  .seh_savexmm xmm14, 272
+  vmovaps xmmword ptr [rsp + 288], xmm15
+  .seh_savexmm xmm15, 288
   .seh_endprologue
   mov rdi, rcx
 #endif
-  mov qword ptr [rsp + 16], rdi                          // args, kept in the frame
-  mov rax, qword ptr [rsp + 16]                          // args
-  mov rax, qword ptr [rax + 8*2]                         // n_left
+  mov rax, qword ptr [rdi + 8*2]                         // n_left
   mov rcx, 0                                             // column_bytes
-  mov rdx, qword ptr [rsp + 16]                          // args
-  mov rdx, qword ptr [rdx + 8*1]                         // m
+  mov rdx, qword ptr [rdi + 8*1]                         // m
   mov rsi, 768
-  mov rdi, 6
-  mov r8, rdx                                            // m
-  cmp r8, rdi
-  cmovb r8, rdi
-  sub r8, rdi
-  mov rdi, 384
-  test r8, r8                                            // ahead_step
-  cmovz rdi, rsi
+  mov r8, 6
+  mov r9, rdx                                            // m
+  cmp r9, r8
+  cmovb r9, r8
+  sub r9, r8
+  mov r8, 384
+  test r9, r9                                            // ahead_step
+  cmovz r8, rsi
   mov rsi, 18
-  mov r8, rdx                                            // m
-  cmp r8, rsi
-  cmovb r8, rsi
-  sub r8, rsi
+  mov r9, rdx                                            // m
+  cmp r9, rsi
+  cmovb r9, rsi
+  sub r9, rsi
   mov rsi, 192
-  test r8, r8                                            // ahead_step
-  cmovz rsi, rdi
-  mov rdi, 42
-  mov r8, rdx                                            // m
-  cmp r8, rdi
-  cmovb r8, rdi
-  sub r8, rdi
-  mov rdi, 96
-  test r8, r8                                            // ahead_step
-  cmovz rdi, rsi
+  test r9, r9                                            // ahead_step
+  cmovz rsi, r8
+  mov r8, 42
+  mov r9, rdx                                            // m
+  cmp r9, r8
+  cmovb r9, r8
+  sub r9, r8
+  mov r8, 96
+  test r9, r9                                            // ahead_step
+  cmovz r8, rsi
   mov rsi, 90
   cmp rdx, rsi
   cmovb rdx, rsi
   sub rdx, rsi
   mov rsi, 48
   test rdx, rdx                                          // ahead_step
-  cmovz rsi, rdi
-  mov rdx, qword ptr [rsp + 16]                          // args
-  mov rdx, qword ptr [rdx + 8*10]                        // rhs_panel
-  mov rdi, rax                                           // n_left
+  cmovz rsi, r8
+  mov rdx, qword ptr [rdi + 8*10]                        // rhs_panel
+  mov r8, rax                                            // n_left
   test rax, rax
   jz L(n_done)
 L(n):
-  mov qword ptr [rsp + 32], rdx                          // rhs_panel, kept in the frame
+  mov qword ptr [rsp + 16], rdx                          // rhs_panel, kept in the frame
   mov qword ptr [rsp + 8], rcx                           // column_bytes, kept in the frame
-  mov qword ptr [rsp + 0], rdi                           // n_left, kept in the frame
-  mov rcx, qword ptr [rsp + 16]                          // args
-  mov rcx, qword ptr [rcx + 8*1]                         // m_left
-  mov rdx, qword ptr [rsp + 16]                          // args
-  mov rdx, qword ptr [rdx + 8*12]                        // dst
-  mov rdi, qword ptr [rsp + 8]                           // column_bytes
-  lea rdx, [rdx + rdi]                                   // dst_tile
-  mov rdi, qword ptr [rsp + 16]                          // args
-  mov rdi, qword ptr [rdi + 8*5]                         // lhs_panel
-  mov r8, qword ptr [rsp + 16]                           // args
-  mov r8, qword ptr [r8 + 8*19]                          // rhs_prefetch
-  mov r9, qword ptr [rsp + 32]                           // rhs_panel
-  lea r8, [r9 + r8]                                      // ahead
-  mov r9, rcx                                            // m_left
+  mov qword ptr [rsp + 0], r8                            // n_left, kept in the frame
+  mov rcx, qword ptr [rdi + 8*1]                         // m_left
+  mov rdx, qword ptr [rdi + 8*12]                        // dst
+  mov r8, qword ptr [rsp + 8]                            // column_bytes
+  lea rdx, [rdx + r8]                                    // dst_tile
+  mov r8, qword ptr [rdi + 8*5]                          // lhs_panel
+  mov r9, qword ptr [rdi + 8*19]                         // rhs_prefetch
+  mov r10, qword ptr [rsp + 16]                          // rhs_panel
+  lea r9, [r10 + r9]                                     // ahead
+  mov r10, rcx                                           // m_left
   test rcx, rcx
   jz L(m_done)
 L(m):
-  mov qword ptr [rsp + 48], rdi                          // lhs_panel, kept in the frame
-  mov qword ptr [rsp + 40], r8                           // ahead, kept in the frame
-  mov qword ptr [rsp + 24], rdx                          // dst_tile, kept in the frame
-  mov rdx, qword ptr [rsp + 24]                          // dst_tile
-  prefetchw byte ptr [rdx + 0]                           // dst_tile
-  mov rdx, qword ptr [rsp + 24]                          // dst_tile
-  prefetchw byte ptr [rdx + 64]                          // dst_tile
-  mov rdx, qword ptr [rsp + 16]                          // args
-  mov rdx, qword ptr [rdx + 8*3]                         // k
-  lea rdx, [rdx + 31]
-  and rdx, -32                                           // k_padded
-  mov rdi, qword ptr [rsp + 16]                          // args
-  mov rdi, qword ptr [rdi + 8*6]                         // lhs_stride
-  mov r8, 1
-  mov r10, r9                                            // m_left
-  cmp r10, r8
-  cmovb r10, r8
-  sub r10, r8
-  mov r8, qword ptr [rsp + 48]                           // lhs_panel
-  lea r11, [r8 + rdi]
-  mov r8, qword ptr [rsp + 48]                           // lhs_panel
-  test r10, r10                                          // lhs_1
-  cmovz r11, r8
+  mov qword ptr [rsp + 64], rdx                          // dst_tile, kept in the frame
+  mov qword ptr [rsp + 56], r10                          // m_left, kept in the frame
+  mov qword ptr [rsp + 32], r8                           // lhs_panel, kept in the frame
+  mov qword ptr [rsp + 24], r9                           // ahead, kept in the frame
+  mov rdx, 1
+  mov r8, qword ptr [rsp + 56]                           // m_left
+  cmp r8, rdx
+  cmovb r8, rdx
+  sub r8, rdx
+  mov rdx, qword ptr [rdi + 8*6]                         // lhs_stride
+  mov r9, qword ptr [rsp + 32]                           // lhs_panel
+  lea r9, [r9 + rdx]
+  mov r10, qword ptr [rsp + 32]                          // lhs_panel
+  test r8, r8                                            // lhs_1
+  cmovz r9, r10
+  mov qword ptr [rsp + 40], r9                           // lhs_1, kept in the frame
   mov r8, 2
-  mov r10, r9                                            // m_left
-  cmp r10, r8
-  cmovb r10, r8
-  sub r10, r8
-  lea rbx, [r11 + rdi]
-  test r10, r10                                          // lhs_2
-  cmovz rbx, r11
+  mov r9, qword ptr [rsp + 56]                           // m_left
+  cmp r9, r8
+  cmovb r9, r8
+  sub r9, r8
+  mov r8, qword ptr [rsp + 40]                           // lhs_1
+  lea r8, [r8 + rdx]
+  mov r10, qword ptr [rsp + 40]                          // lhs_1
+  test r9, r9                                            // lhs_2
+  cmovz r8, r10
+  mov qword ptr [rsp + 48], r8                           // lhs_2, kept in the frame
   mov r8, 3
-  mov r10, r9                                            // m_left
-  cmp r10, r8
-  cmovb r10, r8
-  sub r10, r8
-  lea rbp, [rbx + rdi]
-  test r10, r10                                          // lhs_3
-  cmovz rbp, rbx
-  mov r8, 4
-  mov r10, r9                                            // m_left
-  cmp r10, r8
-  cmovb r10, r8
-  sub r10, r8
-  lea r12, [rbp + rdi]
+  mov r9, qword ptr [rsp + 56]                           // m_left
+  cmp r9, r8
+  cmovb r9, r8
+  sub r9, r8
+  mov r8, qword ptr [rsp + 48]                           // lhs_2
+  lea r8, [r8 + rdx]
+  mov r10, qword ptr [rsp + 48]                          // lhs_2
+  test r9, r9                                            // lhs_3
+  cmovz r8, r10
+  mov r9, 4
+  mov r10, qword ptr [rsp + 56]                          // m_left
+  cmp r10, r9
+  cmovb r10, r9
+  sub r10, r9
+  lea r11, [r8 + rdx]
   test r10, r10                                          // lhs_4
-  cmovz r12, rbp
-  lea rdi, [r12 + rdi]
-  mov r8, 5
-  mov r10, r9                                            // m_left
-  cmp r10, r8
-  cmovb r10, r8
-  sub r10, r8
+  cmovz r11, r8
+  mov r9, 5
+  mov r10, qword ptr [rsp + 56]                          // m_left
+  cmp r10, r9
+  cmovb r10, r9
+  sub r10, r9
+  lea rdx, [r11 + rdx]
   test r10, r10                                          // lhs_5
-  cmovz rdi, r12
-  mov r8, qword ptr [rsp + 16]                           // args
-  mov r8, qword ptr [r8 + 8*13]                          // dst_stride
-  mov r10, 1
-  mov r13, r9                                            // m_left
-  cmp r13, r10
-  cmovb r13, r10
-  sub r13, r10
-  mov r10, qword ptr [rsp + 24]                          // dst_tile
-  lea r10, [r10 + r8]
-  mov r14, qword ptr [rsp + 24]                          // dst_tile
-  test r13, r13                                          // dst_1
-  cmovz r10, r14
-  prefetchw byte ptr [r10 + 0]                           // dst_1
-  prefetchw byte ptr [r10 + 64]                          // dst_1
-  mov r13, 2
-  mov r14, r9                                            // m_left
+  cmovz rdx, r11
+  mov r9, 1
+  mov r10, qword ptr [rsp + 56]                          // m_left
+  cmp r10, r9
+  cmovb r10, r9
+  sub r10, r9
+  mov r9, qword ptr [rdi + 8*13]                         // dst_stride
+  mov rbx, qword ptr [rsp + 64]                          // dst_tile
+  lea rbx, [rbx + r9]
+  mov rbp, qword ptr [rsp + 64]                          // dst_tile
+  test r10, r10                                          // dst_1
+  cmovz rbx, rbp
+  mov r10, 2
+  mov rbp, qword ptr [rsp + 56]                          // m_left
+  cmp rbp, r10
+  cmovb rbp, r10
+  sub rbp, r10
+  lea r10, [rbx + r9]
+  test rbp, rbp                                          // dst_2
+  cmovz r10, rbx
+  mov rbp, 3
+  mov r12, qword ptr [rsp + 56]                          // m_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
+  lea rbp, [r10 + r9]
+  test r12, r12                                          // dst_3
+  cmovz rbp, r10
+  mov r12, 4
+  mov r13, qword ptr [rsp + 56]                          // m_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
+  lea r12, [rbp + r9]
+  test r13, r13                                          // dst_4
+  cmovz r12, rbp
+  mov r13, 5
+  mov r14, qword ptr [rsp + 56]                          // m_left
   cmp r14, r13
   cmovb r14, r13
   sub r14, r13
-  lea r13, [r10 + r8]
-  test r14, r14                                          // dst_2
-  cmovz r13, r10
-  prefetchw byte ptr [r13 + 0]                           // dst_2
-  prefetchw byte ptr [r13 + 64]                          // dst_2
-  mov r10, 3
-  mov r14, r9                                            // m_left
-  cmp r14, r10
-  cmovb r14, r10
-  sub r14, r10
-  lea r10, [r13 + r8]
-  test r14, r14                                          // dst_3
-  cmovz r10, r13
-  prefetchw byte ptr [r10 + 0]                           // dst_3
-  prefetchw byte ptr [r10 + 64]                          // dst_3
-  mov r13, 4
-  mov r14, r9                                            // m_left
-  cmp r14, r13
-  cmovb r14, r13
-  sub r14, r13
-  lea r13, [r10 + r8]
-  test r14, r14                                          // dst_4
-  cmovz r13, r10
-  lea r8, [r13 + r8]
-  prefetchw byte ptr [r13 + 0]                           // dst_4
-  prefetchw byte ptr [r13 + 64]                          // dst_4
-  mov r10, 5
-  mov r14, r9                                            // m_left
-  cmp r14, r10
-  cmovb r14, r10
-  sub r14, r10
+  lea r9, [r12 + r9]
   test r14, r14                                          // dst_5
-  cmovz r8, r13
-  prefetchw byte ptr [r8 + 0]                            // dst_5
-  prefetchw byte ptr [r8 + 64]                           // dst_5
-  mov r8, 252645135
-  vpbroadcastd zmm0, r8d                                 // mask
-  mov r8, 269488144
-  vpbroadcastd zmm1, r8d                                 // top_mask
+  cmovz r9, r12
+  mov r13, qword ptr [rsp + 64]                          // dst_tile
+  prefetchw byte ptr [r13 + 0]                           // dst_tile
+  mov r13, qword ptr [rsp + 64]                          // dst_tile
+  prefetchw byte ptr [r13 + 64]                          // dst_tile
+  prefetchw byte ptr [rbx + 0]                           // dst_1
+  prefetchw byte ptr [rbx + 64]                          // dst_1
+  prefetchw byte ptr [r10 + 0]                           // dst_2
+  prefetchw byte ptr [r10 + 64]                          // dst_2
+  prefetchw byte ptr [rbp + 0]                           // dst_3
+  prefetchw byte ptr [rbp + 64]                          // dst_3
+  prefetchw byte ptr [r12 + 0]                           // dst_4
+  prefetchw byte ptr [r12 + 64]                          // dst_4
+  prefetchw byte ptr [r9 + 0]                            // dst_5
+  prefetchw byte ptr [r9 + 64]                           // dst_5
+  mov r9, qword ptr [rdi + 8*3]                          // k
+  lea r10, [r9 + 31]
+  and r10, -32                                           // k_padded
+  mov r9, 252645135
+  vpbroadcastd zmm0, r9d                                 // mask
+  mov r9, 269488144
+  vpbroadcastd zmm1, r9d                                 // top_mask
   vpxord zmm2, zmm2, zmm2                                // f_0
   vpxord zmm3, zmm3, zmm3                                // f_1
   vpxord zmm4, zmm4, zmm4                                // f_2
@@ -293,274 +289,276 @@ L(m):
   vpxord zmm11, zmm11, zmm11                             // f_9
   vpxord zmm12, zmm12, zmm12                             // f_10
   vpxord zmm13, zmm13, zmm13                             // f_11
-  mov r10, rdx                                           // k_padded
-  shr r10, 5                                             // blocks
-  mov r13, qword ptr [rsp + 48]                          // lhs_panel
-  mov r14, qword ptr [rsp + 32]                          // rhs_panel
-  mov r8, qword ptr [rsp + 40]                           // ahead
-  test r10, r10
+  mov rbx, r10                                           // k_padded
+  shr rbx, 5                                             // blocks
+  mov rbp, qword ptr [rsp + 32]                          // lhs_panel
+  mov r12, qword ptr [rsp + 16]                          // rhs_panel
+  mov r9, qword ptr [rsp + 24]                           // ahead
+  mov r13, qword ptr [rsp + 40]                          // lhs_1
+  mov r14, qword ptr [rsp + 48]                          // lhs_2
+  test rbx, rbx
   jz L(k_done)
   .balign 64
 L(k):
-  prefetcht1 byte ptr [r8 + 0]                           // ahead
-  prefetcht1 byte ptr [r8 + 64]                          // ahead
-  prefetcht1 byte ptr [r8 + 128]                         // ahead
-  vpbroadcastd zmm14, dword ptr [r13 + 32]               // acc_0_0
-  vpbroadcastd zmm15, dword ptr [r13 + 32]               // acc_0_1
-  vpbroadcastd zmm16, dword ptr [r11 + 32]               // acc_1_0
-  vpbroadcastd zmm17, dword ptr [r11 + 32]               // acc_1_1
-  vpbroadcastd zmm18, dword ptr [rbx + 32]               // acc_2_0
-  vpbroadcastd zmm19, dword ptr [rbx + 32]               // acc_2_1
-  vpbroadcastd zmm20, dword ptr [rbp + 32]               // acc_3_0
-  vpbroadcastd zmm21, dword ptr [rbp + 32]               // acc_3_1
-  vpbroadcastd zmm22, dword ptr [r12 + 32]               // acc_4_0
-  vpbroadcastd zmm23, dword ptr [r12 + 32]               // acc_4_1
-  vpbroadcastd zmm24, dword ptr [rdi + 32]               // acc_5_0
-  vpbroadcastd zmm25, dword ptr [rdi + 32]               // acc_5_1
-  vmovdqu64 zmm26, zmmword ptr [r14 + 0]                 // raw_0
+  prefetcht1 byte ptr [r9 + 0]                           // ahead
+  prefetcht1 byte ptr [r9 + 64]                          // ahead
+  prefetcht1 byte ptr [r9 + 128]                         // ahead
+  vpbroadcastd zmm14, dword ptr [rbp + 32]               // acc_0_0
+  vpbroadcastd zmm15, dword ptr [rbp + 32]               // acc_0_1
+  vpbroadcastd zmm16, dword ptr [r13 + 32]               // acc_1_0
+  vpbroadcastd zmm17, dword ptr [r13 + 32]               // acc_1_1
+  vpbroadcastd zmm18, dword ptr [r14 + 32]               // acc_2_0
+  vpbroadcastd zmm19, dword ptr [r14 + 32]               // acc_2_1
+  vpbroadcastd zmm20, dword ptr [r8 + 32]                // acc_3_0
+  vpbroadcastd zmm21, dword ptr [r8 + 32]                // acc_3_1
+  vpbroadcastd zmm22, dword ptr [r11 + 32]               // acc_4_0
+  vpbroadcastd zmm23, dword ptr [r11 + 32]               // acc_4_1
+  vpbroadcastd zmm24, dword ptr [rdx + 32]               // acc_5_0
+  vpbroadcastd zmm25, dword ptr [rdx + 32]               // acc_5_1
+  vmovdqu64 zmm26, zmmword ptr [r12 + 0]                 // raw_0
   vpandd zmm27, zmm26, zmm0                              // lo_0
   vpsrlw zmm26, zmm26, 4                                 // hi_0
   vpandd zmm26, zmm26, zmm0                              // hi_0
-  vmovdqu64 zmm28, zmmword ptr [r14 + 512]               // tops
+  vmovdqu64 zmm28, zmmword ptr [r12 + 512]               // tops
   vpslld zmm29, zmm28, 4                                 // tops
   vpternlogd zmm27, zmm29, zmm1, 0xf8                    // code_0
   vpternlogd zmm26, zmm28, zmm1, 0xf8                    // code_0
-  vmovdqu64 zmm28, zmmword ptr [r14 + 64]                // raw_1
+  vmovdqu64 zmm28, zmmword ptr [r12 + 64]                // raw_1
   vpandd zmm29, zmm28, zmm0                              // lo_1
   vpsrlw zmm28, zmm28, 4                                 // hi_1
   vpandd zmm28, zmm28, zmm0                              // hi_1
-  vmovdqu64 zmm30, zmmword ptr [r14 + 576]               // tops
+  vmovdqu64 zmm30, zmmword ptr [r12 + 576]               // tops
   vpslld zmm31, zmm30, 4                                 // tops
   vpternlogd zmm29, zmm31, zmm1, 0xf8                    // code_1
   vpternlogd zmm28, zmm30, zmm1, 0xf8                    // code_1
-  vpbroadcastd zmm30, dword ptr [r13 + 0]                // a_0
+  vpbroadcastd zmm30, dword ptr [rbp + 0]                // a_0
   vpdpbusd zmm14, zmm27, zmm30                           // acc_0_0
   vpdpbusd zmm15, zmm29, zmm30                           // acc_0_1
-  vpbroadcastd zmm30, dword ptr [r11 + 0]                // a_1
+  vpbroadcastd zmm30, dword ptr [r13 + 0]                // a_1
   vpdpbusd zmm16, zmm27, zmm30                           // acc_1_0
   vpdpbusd zmm17, zmm29, zmm30                           // acc_1_1
-  vpbroadcastd zmm30, dword ptr [rbx + 0]                // a_2
+  vpbroadcastd zmm30, dword ptr [r14 + 0]                // a_2
   vpdpbusd zmm18, zmm27, zmm30                           // acc_2_0
   vpdpbusd zmm19, zmm29, zmm30                           // acc_2_1
-  vpbroadcastd zmm30, dword ptr [rbp + 0]                // a_3
+  vpbroadcastd zmm30, dword ptr [r8 + 0]                 // a_3
   vpdpbusd zmm20, zmm27, zmm30                           // acc_3_0
   vpdpbusd zmm21, zmm29, zmm30                           // acc_3_1
-  vpbroadcastd zmm30, dword ptr [r12 + 0]                // a_4
+  vpbroadcastd zmm30, dword ptr [r11 + 0]                // a_4
   vpdpbusd zmm22, zmm27, zmm30                           // acc_4_0
   vpdpbusd zmm23, zmm29, zmm30                           // acc_4_1
-  vpbroadcastd zmm30, dword ptr [rdi + 0]                // a_5
+  vpbroadcastd zmm30, dword ptr [rdx + 0]                // a_5
   vpdpbusd zmm24, zmm27, zmm30                           // acc_5_0
   vpdpbusd zmm25, zmm29, zmm30                           // acc_5_1
-  vpbroadcastd zmm27, dword ptr [r13 + 16]               // a_0
+  vpbroadcastd zmm27, dword ptr [rbp + 16]               // a_0
   vpdpbusd zmm14, zmm26, zmm27                           // acc_0_0
   vpdpbusd zmm15, zmm28, zmm27                           // acc_0_1
-  vpbroadcastd zmm27, dword ptr [r11 + 16]               // a_1
+  vpbroadcastd zmm27, dword ptr [r13 + 16]               // a_1
   vpdpbusd zmm16, zmm26, zmm27                           // acc_1_0
   vpdpbusd zmm17, zmm28, zmm27                           // acc_1_1
-  vpbroadcastd zmm27, dword ptr [rbx + 16]               // a_2
+  vpbroadcastd zmm27, dword ptr [r14 + 16]               // a_2
   vpdpbusd zmm18, zmm26, zmm27                           // acc_2_0
   vpdpbusd zmm19, zmm28, zmm27                           // acc_2_1
-  vpbroadcastd zmm27, dword ptr [rbp + 16]               // a_3
+  vpbroadcastd zmm27, dword ptr [r8 + 16]                // a_3
   vpdpbusd zmm20, zmm26, zmm27                           // acc_3_0
   vpdpbusd zmm21, zmm28, zmm27                           // acc_3_1
-  vpbroadcastd zmm27, dword ptr [r12 + 16]               // a_4
+  vpbroadcastd zmm27, dword ptr [r11 + 16]               // a_4
   vpdpbusd zmm22, zmm26, zmm27                           // acc_4_0
   vpdpbusd zmm23, zmm28, zmm27                           // acc_4_1
-  vpbroadcastd zmm27, dword ptr [rdi + 16]               // a_5
+  vpbroadcastd zmm27, dword ptr [rdx + 16]               // a_5
   vpdpbusd zmm24, zmm26, zmm27                           // acc_5_0
   vpdpbusd zmm25, zmm28, zmm27                           // acc_5_1
-  prefetcht1 byte ptr [r8 + 192]                         // ahead
-  prefetcht1 byte ptr [r8 + 256]                         // ahead
-  prefetcht1 byte ptr [r8 + 320]                         // ahead
-  vmovdqu64 zmm26, zmmword ptr [r14 + 128]               // raw_0
+  prefetcht1 byte ptr [r9 + 192]                         // ahead
+  prefetcht1 byte ptr [r9 + 256]                         // ahead
+  prefetcht1 byte ptr [r9 + 320]                         // ahead
+  vmovdqu64 zmm26, zmmword ptr [r12 + 128]               // raw_0
   vpandd zmm27, zmm26, zmm0                              // lo_0
   vpsrlw zmm26, zmm26, 4                                 // hi_0
   vpandd zmm26, zmm26, zmm0                              // hi_0
-  vmovdqu64 zmm28, zmmword ptr [r14 + 512]               // tops
+  vmovdqu64 zmm28, zmmword ptr [r12 + 512]               // tops
   vpslld zmm29, zmm28, 3                                 // tops
   vpternlogd zmm27, zmm29, zmm1, 0xf8                    // code_0
   vpsrld zmm28, zmm28, 1                                 // tops
   vpternlogd zmm26, zmm28, zmm1, 0xf8                    // code_0
-  vmovdqu64 zmm28, zmmword ptr [r14 + 192]               // raw_1
+  vmovdqu64 zmm28, zmmword ptr [r12 + 192]               // raw_1
   vpandd zmm29, zmm28, zmm0                              // lo_1
   vpsrlw zmm28, zmm28, 4                                 // hi_1
   vpandd zmm28, zmm28, zmm0                              // hi_1
-  vmovdqu64 zmm30, zmmword ptr [r14 + 576]               // tops
+  vmovdqu64 zmm30, zmmword ptr [r12 + 576]               // tops
   vpslld zmm31, zmm30, 3                                 // tops
   vpternlogd zmm29, zmm31, zmm1, 0xf8                    // code_1
   vpsrld zmm30, zmm30, 1                                 // tops
   vpternlogd zmm28, zmm30, zmm1, 0xf8                    // code_1
-  vpbroadcastd zmm30, dword ptr [r13 + 4]                // a_0
+  vpbroadcastd zmm30, dword ptr [rbp + 4]                // a_0
   vpdpbusd zmm14, zmm27, zmm30                           // acc_0_0
   vpdpbusd zmm15, zmm29, zmm30                           // acc_0_1
-  vpbroadcastd zmm30, dword ptr [r11 + 4]                // a_1
+  vpbroadcastd zmm30, dword ptr [r13 + 4]                // a_1
   vpdpbusd zmm16, zmm27, zmm30                           // acc_1_0
   vpdpbusd zmm17, zmm29, zmm30                           // acc_1_1
-  vpbroadcastd zmm30, dword ptr [rbx + 4]                // a_2
+  vpbroadcastd zmm30, dword ptr [r14 + 4]                // a_2
   vpdpbusd zmm18, zmm27, zmm30                           // acc_2_0
   vpdpbusd zmm19, zmm29, zmm30                           // acc_2_1
-  vpbroadcastd zmm30, dword ptr [rbp + 4]                // a_3
+  vpbroadcastd zmm30, dword ptr [r8 + 4]                 // a_3
   vpdpbusd zmm20, zmm27, zmm30                           // acc_3_0
   vpdpbusd zmm21, zmm29, zmm30                           // acc_3_1
-  vpbroadcastd zmm30, dword ptr [r12 + 4]                // a_4
+  vpbroadcastd zmm30, dword ptr [r11 + 4]                // a_4
   vpdpbusd zmm22, zmm27, zmm30                           // acc_4_0
   vpdpbusd zmm23, zmm29, zmm30                           // acc_4_1
-  vpbroadcastd zmm30, dword ptr [rdi + 4]                // a_5
+  vpbroadcastd zmm30, dword ptr [rdx + 4]                // a_5
   vpdpbusd zmm24, zmm27, zmm30                           // acc_5_0
   vpdpbusd zmm25, zmm29, zmm30                           // acc_5_1
-  vpbroadcastd zmm27, dword ptr [r13 + 20]               // a_0
+  vpbroadcastd zmm27, dword ptr [rbp + 20]               // a_0
   vpdpbusd zmm14, zmm26, zmm27                           // acc_0_0
   vpdpbusd zmm15, zmm28, zmm27                           // acc_0_1
-  vpbroadcastd zmm27, dword ptr [r11 + 20]               // a_1
+  vpbroadcastd zmm27, dword ptr [r13 + 20]               // a_1
   vpdpbusd zmm16, zmm26, zmm27                           // acc_1_0
   vpdpbusd zmm17, zmm28, zmm27                           // acc_1_1
-  vpbroadcastd zmm27, dword ptr [rbx + 20]               // a_2
+  vpbroadcastd zmm27, dword ptr [r14 + 20]               // a_2
   vpdpbusd zmm18, zmm26, zmm27                           // acc_2_0
   vpdpbusd zmm19, zmm28, zmm27                           // acc_2_1
-  vpbroadcastd zmm27, dword ptr [rbp + 20]               // a_3
+  vpbroadcastd zmm27, dword ptr [r8 + 20]                // a_3
   vpdpbusd zmm20, zmm26, zmm27                           // acc_3_0
   vpdpbusd zmm21, zmm28, zmm27                           // acc_3_1
-  vpbroadcastd zmm27, dword ptr [r12 + 20]               // a_4
+  vpbroadcastd zmm27, dword ptr [r11 + 20]               // a_4
   vpdpbusd zmm22, zmm26, zmm27                           // acc_4_0
   vpdpbusd zmm23, zmm28, zmm27                           // acc_4_1
-  vpbroadcastd zmm27, dword ptr [rdi + 20]               // a_5
+  vpbroadcastd zmm27, dword ptr [rdx + 20]               // a_5
   vpdpbusd zmm24, zmm26, zmm27                           // acc_5_0
   vpdpbusd zmm25, zmm28, zmm27                           // acc_5_1
-  prefetcht1 byte ptr [r8 + 384]                         // ahead
-  prefetcht1 byte ptr [r8 + 448]                         // ahead
-  prefetcht1 byte ptr [r8 + 512]                         // ahead
-  vmovdqu64 zmm26, zmmword ptr [r14 + 256]               // raw_0
+  prefetcht1 byte ptr [r9 + 384]                         // ahead
+  prefetcht1 byte ptr [r9 + 448]                         // ahead
+  prefetcht1 byte ptr [r9 + 512]                         // ahead
+  vmovdqu64 zmm26, zmmword ptr [r12 + 256]               // raw_0
   vpandd zmm27, zmm26, zmm0                              // lo_0
   vpsrlw zmm26, zmm26, 4                                 // hi_0
   vpandd zmm26, zmm26, zmm0                              // hi_0
-  vmovdqu64 zmm28, zmmword ptr [r14 + 512]               // tops
+  vmovdqu64 zmm28, zmmword ptr [r12 + 512]               // tops
   vpslld zmm29, zmm28, 2                                 // tops
   vpternlogd zmm27, zmm29, zmm1, 0xf8                    // code_0
   vpsrld zmm28, zmm28, 2                                 // tops
   vpternlogd zmm26, zmm28, zmm1, 0xf8                    // code_0
-  vmovdqu64 zmm28, zmmword ptr [r14 + 320]               // raw_1
+  vmovdqu64 zmm28, zmmword ptr [r12 + 320]               // raw_1
   vpandd zmm29, zmm28, zmm0                              // lo_1
   vpsrlw zmm28, zmm28, 4                                 // hi_1
   vpandd zmm28, zmm28, zmm0                              // hi_1
-  vmovdqu64 zmm30, zmmword ptr [r14 + 576]               // tops
+  vmovdqu64 zmm30, zmmword ptr [r12 + 576]               // tops
   vpslld zmm31, zmm30, 2                                 // tops
   vpternlogd zmm29, zmm31, zmm1, 0xf8                    // code_1
   vpsrld zmm30, zmm30, 2                                 // tops
   vpternlogd zmm28, zmm30, zmm1, 0xf8                    // code_1
-  vpbroadcastd zmm30, dword ptr [r13 + 8]                // a_0
+  vpbroadcastd zmm30, dword ptr [rbp + 8]                // a_0
   vpdpbusd zmm14, zmm27, zmm30                           // acc_0_0
   vpdpbusd zmm15, zmm29, zmm30                           // acc_0_1
-  vpbroadcastd zmm30, dword ptr [r11 + 8]                // a_1
+  vpbroadcastd zmm30, dword ptr [r13 + 8]                // a_1
   vpdpbusd zmm16, zmm27, zmm30                           // acc_1_0
   vpdpbusd zmm17, zmm29, zmm30                           // acc_1_1
-  vpbroadcastd zmm30, dword ptr [rbx + 8]                // a_2
+  vpbroadcastd zmm30, dword ptr [r14 + 8]                // a_2
   vpdpbusd zmm18, zmm27, zmm30                           // acc_2_0
   vpdpbusd zmm19, zmm29, zmm30                           // acc_2_1
-  vpbroadcastd zmm30, dword ptr [rbp + 8]                // a_3
+  vpbroadcastd zmm30, dword ptr [r8 + 8]                 // a_3
   vpdpbusd zmm20, zmm27, zmm30                           // acc_3_0
   vpdpbusd zmm21, zmm29, zmm30                           // acc_3_1
-  vpbroadcastd zmm30, dword ptr [r12 + 8]                // a_4
+  vpbroadcastd zmm30, dword ptr [r11 + 8]                // a_4
   vpdpbusd zmm22, zmm27, zmm30                           // acc_4_0
   vpdpbusd zmm23, zmm29, zmm30                           // acc_4_1
-  vpbroadcastd zmm30, dword ptr [rdi + 8]                // a_5
+  vpbroadcastd zmm30, dword ptr [rdx + 8]                // a_5
   vpdpbusd zmm24, zmm27, zmm30                           // acc_5_0
   vpdpbusd zmm25, zmm29, zmm30                           // acc_5_1
-  vpbroadcastd zmm27, dword ptr [r13 + 24]               // a_0
+  vpbroadcastd zmm27, dword ptr [rbp + 24]               // a_0
   vpdpbusd zmm14, zmm26, zmm27                           // acc_0_0
   vpdpbusd zmm15, zmm28, zmm27                           // acc_0_1
-  vpbroadcastd zmm27, dword ptr [r11 + 24]               // a_1
+  vpbroadcastd zmm27, dword ptr [r13 + 24]               // a_1
   vpdpbusd zmm16, zmm26, zmm27                           // acc_1_0
   vpdpbusd zmm17, zmm28, zmm27                           // acc_1_1
-  vpbroadcastd zmm27, dword ptr [rbx + 24]               // a_2
+  vpbroadcastd zmm27, dword ptr [r14 + 24]               // a_2
   vpdpbusd zmm18, zmm26, zmm27                           // acc_2_0
   vpdpbusd zmm19, zmm28, zmm27                           // acc_2_1
-  vpbroadcastd zmm27, dword ptr [rbp + 24]               // a_3
+  vpbroadcastd zmm27, dword ptr [r8 + 24]                // a_3
   vpdpbusd zmm20, zmm26, zmm27                           // acc_3_0
   vpdpbusd zmm21, zmm28, zmm27                           // acc_3_1
-  vpbroadcastd zmm27, dword ptr [r12 + 24]               // a_4
+  vpbroadcastd zmm27, dword ptr [r11 + 24]               // a_4
   vpdpbusd zmm22, zmm26, zmm27                           // acc_4_0
   vpdpbusd zmm23, zmm28, zmm27                           // acc_4_1
-  vpbroadcastd zmm27, dword ptr [rdi + 24]               // a_5
+  vpbroadcastd zmm27, dword ptr [rdx + 24]               // a_5
   vpdpbusd zmm24, zmm26, zmm27                           // acc_5_0
   vpdpbusd zmm25, zmm28, zmm27                           // acc_5_1
-  prefetcht1 byte ptr [r8 + 576]                         // ahead
-  prefetcht1 byte ptr [r8 + 640]                         // ahead
-  prefetcht1 byte ptr [r8 + 704]                         // ahead
-  lea r8, [r8 + rsi]                                     // ahead
-  vmovdqu64 zmm26, zmmword ptr [r14 + 384]               // raw_0
+  prefetcht1 byte ptr [r9 + 576]                         // ahead
+  prefetcht1 byte ptr [r9 + 640]                         // ahead
+  prefetcht1 byte ptr [r9 + 704]                         // ahead
+  lea r9, [r9 + rsi]                                     // ahead
+  vmovdqu64 zmm26, zmmword ptr [r12 + 384]               // raw_0
   vpandd zmm27, zmm26, zmm0                              // lo_0
   vpsrlw zmm26, zmm26, 4                                 // hi_0
   vpandd zmm26, zmm26, zmm0                              // hi_0
-  vmovdqu64 zmm28, zmmword ptr [r14 + 512]               // tops
+  vmovdqu64 zmm28, zmmword ptr [r12 + 512]               // tops
   vpslld zmm29, zmm28, 1                                 // tops
   vpternlogd zmm27, zmm29, zmm1, 0xf8                    // code_0
   vpsrld zmm28, zmm28, 3                                 // tops
   vpternlogd zmm26, zmm28, zmm1, 0xf8                    // code_0
-  vmovdqu64 zmm28, zmmword ptr [r14 + 448]               // raw_1
+  vmovdqu64 zmm28, zmmword ptr [r12 + 448]               // raw_1
   vpandd zmm29, zmm28, zmm0                              // lo_1
   vpsrlw zmm28, zmm28, 4                                 // hi_1
   vpandd zmm28, zmm28, zmm0                              // hi_1
-  vmovdqu64 zmm30, zmmword ptr [r14 + 576]               // tops
+  vmovdqu64 zmm30, zmmword ptr [r12 + 576]               // tops
   vpslld zmm31, zmm30, 1                                 // tops
   vpternlogd zmm29, zmm31, zmm1, 0xf8                    // code_1
   vpsrld zmm30, zmm30, 3                                 // tops
   vpternlogd zmm28, zmm30, zmm1, 0xf8                    // code_1
-  vpbroadcastd zmm30, dword ptr [r13 + 12]               // a_0
+  vpbroadcastd zmm30, dword ptr [rbp + 12]               // a_0
   vpdpbusd zmm14, zmm27, zmm30                           // acc_0_0
   vpdpbusd zmm15, zmm29, zmm30                           // acc_0_1
-  vpbroadcastd zmm30, dword ptr [r11 + 12]               // a_1
+  vpbroadcastd zmm30, dword ptr [r13 + 12]               // a_1
   vpdpbusd zmm16, zmm27, zmm30                           // acc_1_0
   vpdpbusd zmm17, zmm29, zmm30                           // acc_1_1
-  vpbroadcastd zmm30, dword ptr [rbx + 12]               // a_2
+  vpbroadcastd zmm30, dword ptr [r14 + 12]               // a_2
   vpdpbusd zmm18, zmm27, zmm30                           // acc_2_0
   vpdpbusd zmm19, zmm29, zmm30                           // acc_2_1
-  vpbroadcastd zmm30, dword ptr [rbp + 12]               // a_3
+  vpbroadcastd zmm30, dword ptr [r8 + 12]                // a_3
   vpdpbusd zmm20, zmm27, zmm30                           // acc_3_0
   vpdpbusd zmm21, zmm29, zmm30                           // acc_3_1
-  vpbroadcastd zmm30, dword ptr [r12 + 12]               // a_4
+  vpbroadcastd zmm30, dword ptr [r11 + 12]               // a_4
   vpdpbusd zmm22, zmm27, zmm30                           // acc_4_0
   vpdpbusd zmm23, zmm29, zmm30                           // acc_4_1
-  vpbroadcastd zmm30, dword ptr [rdi + 12]               // a_5
+  vpbroadcastd zmm30, dword ptr [rdx + 12]               // a_5
   vpdpbusd zmm24, zmm27, zmm30                           // acc_5_0
   vpdpbusd zmm25, zmm29, zmm30                           // acc_5_1
-  vpbroadcastd zmm27, dword ptr [r13 + 28]               // a_0
+  vpbroadcastd zmm27, dword ptr [rbp + 28]               // a_0
   vpdpbusd zmm14, zmm26, zmm27                           // acc_0_0
   vpdpbusd zmm15, zmm28, zmm27                           // acc_0_1
   vcvtdq2ps zmm14, zmm14                                 // real
   vcvtdq2ps zmm15, zmm15                                 // real
-  vpbroadcastd zmm27, dword ptr [r11 + 28]               // a_1
+  vpbroadcastd zmm27, dword ptr [r13 + 28]               // a_1
   vpdpbusd zmm16, zmm26, zmm27                           // acc_1_0
   vpdpbusd zmm17, zmm28, zmm27                           // acc_1_1
   vcvtdq2ps zmm16, zmm16                                 // real
   vcvtdq2ps zmm17, zmm17                                 // real
-  vpbroadcastd zmm27, dword ptr [rbx + 28]               // a_2
+  vpbroadcastd zmm27, dword ptr [r14 + 28]               // a_2
   vpdpbusd zmm18, zmm26, zmm27                           // acc_2_0
   vpdpbusd zmm19, zmm28, zmm27                           // acc_2_1
   vcvtdq2ps zmm18, zmm18                                 // real
   vcvtdq2ps zmm19, zmm19                                 // real
-  vpbroadcastd zmm27, dword ptr [rbp + 28]               // a_3
+  vpbroadcastd zmm27, dword ptr [r8 + 28]                // a_3
   vpdpbusd zmm20, zmm26, zmm27                           // acc_3_0
   vpdpbusd zmm21, zmm28, zmm27                           // acc_3_1
   vcvtdq2ps zmm20, zmm20                                 // real
   vcvtdq2ps zmm21, zmm21                                 // real
-  vpbroadcastd zmm27, dword ptr [r12 + 28]               // a_4
+  vpbroadcastd zmm27, dword ptr [r11 + 28]               // a_4
   vpdpbusd zmm22, zmm26, zmm27                           // acc_4_0
   vpdpbusd zmm23, zmm28, zmm27                           // acc_4_1
   vcvtdq2ps zmm22, zmm22                                 // real
   vcvtdq2ps zmm23, zmm23                                 // real
-  vpbroadcastd zmm27, dword ptr [rdi + 28]               // a_5
+  vpbroadcastd zmm27, dword ptr [rdx + 28]               // a_5
   vpdpbusd zmm24, zmm26, zmm27                           // acc_5_0
   vpdpbusd zmm25, zmm28, zmm27                           // acc_5_1
   vcvtdq2ps zmm24, zmm24                                 // real
   vcvtdq2ps zmm25, zmm25                                 // real
-  vcvtph2ps zmm26, ymmword ptr [r14 + 640]               // scale_0
+  vcvtph2ps zmm26, ymmword ptr [r12 + 640]               // scale_0
   vmulps zmm14, zmm14, zmm26                             // real
   vmulps zmm16, zmm16, zmm26                             // real
   vmulps zmm18, zmm18, zmm26                             // real
   vmulps zmm20, zmm20, zmm26                             // real
   vmulps zmm22, zmm22, zmm26                             // real
   vmulps zmm24, zmm24, zmm26                             // real
-  vcvtph2ps zmm27, ymmword ptr [r14 + 672]               // scale_1
+  vcvtph2ps zmm27, ymmword ptr [r12 + 672]               // scale_1
   vmulps zmm15, zmm15, zmm27                             // real
   vmulps zmm17, zmm17, zmm27                             // real
   vmulps zmm19, zmm19, zmm27                             // real
@@ -571,135 +569,132 @@ L(k):
   vpbroadcastd zmm28, r15d                               // negated_half
   vmulps zmm26, zmm26, zmm28                             // half
   vmulps zmm27, zmm27, zmm28                             // half
-  vcvtph2ps zmm28, ymmword ptr [r14 + 704]               // minimum_0
+  vcvtph2ps zmm28, ymmword ptr [r12 + 704]               // minimum_0
   vsubps zmm26, zmm26, zmm28                             // middle
-  vcvtph2ps zmm28, ymmword ptr [r14 + 736]               // minimum_1
+  vcvtph2ps zmm28, ymmword ptr [r12 + 736]               // minimum_1
   vsubps zmm27, zmm27, zmm28                             // middle
-  lea r14, [r14 + 768]
-  vpbroadcastd zmm28, dword ptr [r13 + 32]               // sum_of_codes
+  lea r12, [r12 + 768]
+  vpbroadcastd zmm28, dword ptr [rbp + 32]               // sum_of_codes
   vpsrad zmm28, zmm28, 3                                 // sum_of_codes
   vcvtdq2ps zmm28, zmm28                                 // sum_of_codes
   vfmadd231ps zmm14, zmm28, zmm26                        // real
   vfmadd231ps zmm15, zmm28, zmm27                        // real
-  vpbroadcastd zmm28, dword ptr [r11 + 32]               // sum_of_codes
+  vpbroadcastd zmm28, dword ptr [r13 + 32]               // sum_of_codes
   vpsrad zmm28, zmm28, 3                                 // sum_of_codes
   vcvtdq2ps zmm28, zmm28                                 // sum_of_codes
   vfmadd231ps zmm16, zmm28, zmm26                        // real
   vfmadd231ps zmm17, zmm28, zmm27                        // real
-  vpbroadcastd zmm28, dword ptr [rbx + 32]               // sum_of_codes
+  vpbroadcastd zmm28, dword ptr [r14 + 32]               // sum_of_codes
   vpsrad zmm28, zmm28, 3                                 // sum_of_codes
   vcvtdq2ps zmm28, zmm28                                 // sum_of_codes
   vfmadd231ps zmm18, zmm28, zmm26                        // real
   vfmadd231ps zmm19, zmm28, zmm27                        // real
-  vpbroadcastd zmm28, dword ptr [rbp + 32]               // sum_of_codes
+  vpbroadcastd zmm28, dword ptr [r8 + 32]                // sum_of_codes
   vpsrad zmm28, zmm28, 3                                 // sum_of_codes
   vcvtdq2ps zmm28, zmm28                                 // sum_of_codes
   vfmadd231ps zmm20, zmm28, zmm26                        // real
   vfmadd231ps zmm21, zmm28, zmm27                        // real
-  vpbroadcastd zmm28, dword ptr [r12 + 32]               // sum_of_codes
+  vpbroadcastd zmm28, dword ptr [r11 + 32]               // sum_of_codes
   vpsrad zmm28, zmm28, 3                                 // sum_of_codes
   vcvtdq2ps zmm28, zmm28                                 // sum_of_codes
   vfmadd231ps zmm22, zmm28, zmm26                        // real
   vfmadd231ps zmm23, zmm28, zmm27                        // real
-  vpbroadcastd zmm28, dword ptr [rdi + 32]               // sum_of_codes
+  vpbroadcastd zmm28, dword ptr [rdx + 32]               // sum_of_codes
   vpsrad zmm28, zmm28, 3                                 // sum_of_codes
   vcvtdq2ps zmm28, zmm28                                 // sum_of_codes
   vfmadd231ps zmm24, zmm28, zmm26                        // real
   vfmadd231ps zmm25, zmm28, zmm27                        // real
-  vfmadd231ps zmm2, zmm14, dword ptr [r13 + 36]{1to16}   // f_0
-  vfmadd231ps zmm3, zmm15, dword ptr [r13 + 36]{1to16}   // f_1
-  lea r13, [r13 + 40]
-  vfmadd231ps zmm4, zmm16, dword ptr [r11 + 36]{1to16}   // f_2
-  vfmadd231ps zmm5, zmm17, dword ptr [r11 + 36]{1to16}   // f_3
-  lea r11, [r11 + 40]
-  vfmadd231ps zmm6, zmm18, dword ptr [rbx + 36]{1to16}   // f_4
-  vfmadd231ps zmm7, zmm19, dword ptr [rbx + 36]{1to16}   // f_5
-  lea rbx, [rbx + 40]
-  vfmadd231ps zmm8, zmm20, dword ptr [rbp + 36]{1to16}   // f_6
-  vfmadd231ps zmm9, zmm21, dword ptr [rbp + 36]{1to16}   // f_7
+  vfmadd231ps zmm2, zmm14, dword ptr [rbp + 36]{1to16}   // f_0
+  vfmadd231ps zmm3, zmm15, dword ptr [rbp + 36]{1to16}   // f_1
   lea rbp, [rbp + 40]
-  vfmadd231ps zmm10, zmm22, dword ptr [r12 + 36]{1to16}  // f_8
-  vfmadd231ps zmm11, zmm23, dword ptr [r12 + 36]{1to16}  // f_9
-  lea r12, [r12 + 40]
-  vfmadd231ps zmm12, zmm24, dword ptr [rdi + 36]{1to16}  // f_10
-  vfmadd231ps zmm13, zmm25, dword ptr [rdi + 36]{1to16}  // f_11
-  lea rdi, [rdi + 40]
-  sub r10, 1                                             // next k
+  vfmadd231ps zmm4, zmm16, dword ptr [r13 + 36]{1to16}   // f_2
+  vfmadd231ps zmm5, zmm17, dword ptr [r13 + 36]{1to16}   // f_3
+  lea r13, [r13 + 40]
+  vfmadd231ps zmm6, zmm18, dword ptr [r14 + 36]{1to16}   // f_4
+  vfmadd231ps zmm7, zmm19, dword ptr [r14 + 36]{1to16}   // f_5
+  lea r14, [r14 + 40]
+  vfmadd231ps zmm8, zmm20, dword ptr [r8 + 36]{1to16}    // f_6
+  vfmadd231ps zmm9, zmm21, dword ptr [r8 + 36]{1to16}    // f_7
+  lea r8, [r8 + 40]
+  vfmadd231ps zmm10, zmm22, dword ptr [r11 + 36]{1to16}  // f_8
+  vfmadd231ps zmm11, zmm23, dword ptr [r11 + 36]{1to16}  // f_9
+  lea r11, [r11 + 40]
+  vfmadd231ps zmm12, zmm24, dword ptr [rdx + 36]{1to16}  // f_10
+  vfmadd231ps zmm13, zmm25, dword ptr [rdx + 36]{1to16}  // f_11
+  lea rdx, [rdx + 40]
+  sub rbx, 1                                             // next k
   ja L(k)
 L(k_done):
-  mov rdi, 1
-  mov r10, r9                                            // m_left
-  cmp r10, rdi
-  cmovb r10, rdi
-  sub r10, rdi
-  mov rdi, qword ptr [rsp + 16]                          // args
-  mov rdi, qword ptr [rdi + 8*13]                        // dst_stride
-  mov r11, qword ptr [rsp + 24]                          // dst_tile
-  lea r11, [r11 + rdi]
-  mov rbx, qword ptr [rsp + 24]                          // dst_tile
-  test r10, r10                                          // dst_1
+  mov rdx, 1
+  mov r8, qword ptr [rsp + 56]                           // m_left
+  cmp r8, rdx
+  cmovb r8, rdx
+  sub r8, rdx
+  mov rdx, qword ptr [rdi + 8*13]                        // dst_stride
+  mov r11, qword ptr [rsp + 64]                          // dst_tile
+  lea r11, [r11 + rdx]
+  mov rbx, qword ptr [rsp + 64]                          // dst_tile
+  test r8, r8                                            // dst_1
   cmovz r11, rbx
-  mov r10, 2
-  mov rbx, r9                                            // m_left
-  cmp rbx, r10
-  cmovb rbx, r10
-  sub rbx, r10
-  lea r10, [r11 + rdi]
+  mov r8, 2
+  mov rbx, qword ptr [rsp + 56]                          // m_left
+  cmp rbx, r8
+  cmovb rbx, r8
+  sub rbx, r8
+  lea r8, [r11 + rdx]
   test rbx, rbx                                          // dst_2
-  cmovz r10, r11
+  cmovz r8, r11
   mov rbx, 3
-  mov rbp, r9                                            // m_left
+  mov rbp, qword ptr [rsp + 56]                          // m_left
   cmp rbp, rbx
   cmovb rbp, rbx
   sub rbp, rbx
-  lea rbx, [r10 + rdi]
+  lea rbx, [r8 + rdx]
   test rbp, rbp                                          // dst_3
-  cmovz rbx, r10
+  cmovz rbx, r8
   mov rbp, 4
-  mov r12, r9                                            // m_left
+  mov r12, qword ptr [rsp + 56]                          // m_left
   cmp r12, rbp
   cmovb r12, rbp
   sub r12, rbp
-  lea rbp, [rbx + rdi]
+  lea rbp, [rbx + rdx]
   test r12, r12                                          // dst_4
   cmovz rbp, rbx
   mov r12, 5
-  mov r13, r9                                            // m_left
+  mov r13, qword ptr [rsp + 56]                          // m_left
   cmp r13, r12
   cmovb r13, r12
   sub r13, r12
-  lea rdi, [rbp + rdi]
+  lea rdx, [rbp + rdx]
   test r13, r13                                          // dst_5
-  cmovz rdi, rbp
-  shr rdx, 5
+  cmovz rdx, rbp
+  shr r10, 5
   mov r12, 768
-  imul rdx, r12
-  mov r12, qword ptr [rsp + 16]                          // args
-  lea r12, [r12 + 8*15]                                  // clamp
+  imul r10, r12
+  lea r12, [rdi + 8*15]                                  // clamp
   vpbroadcastd zmm0, dword ptr [r12 + 0]                 // min
   vpbroadcastd zmm1, dword ptr [r12 + 4]                 // max
-  mov r12, qword ptr [rsp + 32]                          // rhs_panel
-  lea rdx, [r12 + rdx]                                   // field
+  mov r12, qword ptr [rsp + 16]                          // rhs_panel
+  lea r10, [r12 + r10]                                   // field
   mov r12, 32
   mov r13, qword ptr [rsp + 0]                           // n_left
   cmp r13, r12                                           // unless n_left at_least 
   jb L(if_else)
-  mov r12, qword ptr [rsp + 16]                          // args
-  mov r12, qword ptr [r12 + 8*14]                        // bias
+  mov r12, qword ptr [rdi + 8*14]                        // bias
   mov r13, qword ptr [rsp + 8]                           // column_bytes
   lea r13, [r12 + r13]
   test r12, r12                                          // bias
-  cmovz r13, rdx
+  cmovz r13, r10
   vmovdqu64 zmm14, zmmword ptr [r13 + 0]                 // bias
   vmovdqu64 zmm15, zmmword ptr [r13 + 64]                // bias
   vaddps zmm12, zmm12, zmm14                             // out
   vmaxps zmm12, zmm0, zmm12                              // out
   vminps zmm12, zmm1, zmm12                              // out_5_0
-  vmovdqu64 zmmword ptr [rdi + 0], zmm12                 // out_5_0
+  vmovdqu64 zmmword ptr [rdx + 0], zmm12                 // out_5_0
   vaddps zmm12, zmm13, zmm15                             // out
   vmaxps zmm12, zmm0, zmm12                              // out
   vminps zmm12, zmm1, zmm12                              // out_5_1
-  vmovdqu64 zmmword ptr [rdi + 64], zmm12                // out_5_1
+  vmovdqu64 zmmword ptr [rdx + 64], zmm12                // out_5_1
   vaddps zmm10, zmm10, zmm14                             // out
   vmaxps zmm10, zmm0, zmm10                              // out
   vminps zmm10, zmm1, zmm10                              // out_4_0
@@ -719,11 +714,11 @@ L(k_done):
   vaddps zmm6, zmm6, zmm14                               // out
   vmaxps zmm6, zmm0, zmm6                                // out
   vminps zmm6, zmm1, zmm6                                // out_2_0
-  vmovdqu64 zmmword ptr [r10 + 0], zmm6                  // out_2_0
+  vmovdqu64 zmmword ptr [r8 + 0], zmm6                   // out_2_0
   vaddps zmm6, zmm7, zmm15                               // out
   vmaxps zmm6, zmm0, zmm6                                // out
   vminps zmm6, zmm1, zmm6                                // out_2_1
-  vmovdqu64 zmmword ptr [r10 + 64], zmm6                 // out_2_1
+  vmovdqu64 zmmword ptr [r8 + 64], zmm6                  // out_2_1
   vaddps zmm4, zmm4, zmm14                               // out
   vmaxps zmm4, zmm0, zmm4                                // out
   vminps zmm4, zmm1, zmm4                                // out_1_0
@@ -735,12 +730,12 @@ L(k_done):
   vaddps zmm2, zmm2, zmm14                               // out
   vmaxps zmm2, zmm0, zmm2                                // out
   vminps zmm2, zmm1, zmm2                                // out_0_0
-  mov rdx, qword ptr [rsp + 24]                          // dst_tile
+  mov rdx, qword ptr [rsp + 64]                          // dst_tile
   vmovdqu64 zmmword ptr [rdx + 0], zmm2                  // out_0_0
   vaddps zmm2, zmm3, zmm15                               // out
   vmaxps zmm0, zmm0, zmm2                                // out
   vminps zmm0, zmm1, zmm0                                // out_0_1
-  mov rdx, qword ptr [rsp + 24]                          // dst_tile
+  mov rdx, qword ptr [rsp + 64]                          // dst_tile
   vmovdqu64 zmmword ptr [rdx + 64], zmm0                 // out_0_1
   jmp L(if_done)
 L(if_else):
@@ -762,22 +757,21 @@ L(if_else):
   mov r12, -1
   bzhi r12, r12, r13
   kmovw k2, r12d                                         // columns
-  mov r12, qword ptr [rsp + 16]                          // args
-  mov r12, qword ptr [r12 + 8*14]                        // bias
+  mov r12, qword ptr [rdi + 8*14]                        // bias
   mov r13, qword ptr [rsp + 8]                           // column_bytes
   lea r13, [r12 + r13]
   test r12, r12                                          // bias
-  cmovz r13, rdx
+  cmovz r13, r10
   vmovdqu32 zmm14{k1}{z}, zmmword ptr [r13 + 0]          // bias
   vmovdqu32 zmm15{k2}{z}, zmmword ptr [r13 + 64]         // bias
   vaddps zmm12, zmm12, zmm14                             // out
   vmaxps zmm12, zmm0, zmm12                              // out
   vminps zmm12, zmm1, zmm12                              // out_5_0
-  vmovdqu32 zmmword ptr [rdi + 0]{k1}, zmm12             // out_5_0
+  vmovdqu32 zmmword ptr [rdx + 0]{k1}, zmm12             // out_5_0
   vaddps zmm12, zmm13, zmm15                             // out
   vmaxps zmm12, zmm0, zmm12                              // out
   vminps zmm12, zmm1, zmm12                              // out_5_1
-  vmovdqu32 zmmword ptr [rdi + 64]{k2}, zmm12            // out_5_1
+  vmovdqu32 zmmword ptr [rdx + 64]{k2}, zmm12            // out_5_1
   vaddps zmm10, zmm10, zmm14                             // out
   vmaxps zmm10, zmm0, zmm10                              // out
   vminps zmm10, zmm1, zmm10                              // out_4_0
@@ -797,11 +791,11 @@ L(if_else):
   vaddps zmm6, zmm6, zmm14                               // out
   vmaxps zmm6, zmm0, zmm6                                // out
   vminps zmm6, zmm1, zmm6                                // out_2_0
-  vmovdqu32 zmmword ptr [r10 + 0]{k1}, zmm6              // out_2_0
+  vmovdqu32 zmmword ptr [r8 + 0]{k1}, zmm6               // out_2_0
   vaddps zmm6, zmm7, zmm15                               // out
   vmaxps zmm6, zmm0, zmm6                                // out
   vminps zmm6, zmm1, zmm6                                // out_2_1
-  vmovdqu32 zmmword ptr [r10 + 64]{k2}, zmm6             // out_2_1
+  vmovdqu32 zmmword ptr [r8 + 64]{k2}, zmm6              // out_2_1
   vaddps zmm4, zmm4, zmm14                               // out
   vmaxps zmm4, zmm0, zmm4                                // out
   vminps zmm4, zmm1, zmm4                                // out_1_0
@@ -813,80 +807,78 @@ L(if_else):
   vaddps zmm2, zmm2, zmm14                               // out
   vmaxps zmm2, zmm0, zmm2                                // out
   vminps zmm2, zmm1, zmm2                                // out_0_0
-  mov rdx, qword ptr [rsp + 24]                          // dst_tile
+  mov rdx, qword ptr [rsp + 64]                          // dst_tile
   vmovdqu32 zmmword ptr [rdx + 0]{k1}, zmm2              // out_0_0
   vaddps zmm2, zmm3, zmm15                               // out
   vmaxps zmm0, zmm0, zmm2                                // out
   vminps zmm0, zmm1, zmm0                                // out_0_1
-  mov rdx, qword ptr [rsp + 24]                          // dst_tile
+  mov rdx, qword ptr [rsp + 64]                          // dst_tile
   vmovdqu32 zmmword ptr [rdx + 64]{k2}, zmm0             // out_0_1
 L(if_done):
-  mov rdx, qword ptr [rsp + 16]                          // args
-  mov rdx, qword ptr [rdx + 8*13]                        // dst_stride
-  mov rdi, 6
-  imul rdx, rdi
-  mov rdi, 6
-  cmp r9, rdi
-  cmovb r9, rdi
-  sub r9, rdi
-  mov rdi, qword ptr [rsp + 24]                          // dst_tile
-  lea rdx, [rdi + rdx]
-  mov rdi, qword ptr [rsp + 16]                          // args
-  mov rdi, qword ptr [rdi + 8*6]                         // lhs_stride
-  mov r10, 6
-  imul rdi, r10
-  mov r10, qword ptr [rsp + 48]                          // lhs_panel
-  lea rdi, [r10 + rdi]
+  mov rdx, qword ptr [rdi + 8*13]                        // dst_stride
+  mov r8, 6
+  imul rdx, r8
+  mov r8, 6
+  mov r10, qword ptr [rsp + 56]                          // m_left
+  cmp r10, r8
+  cmovb r10, r8
+  sub r10, r8
+  mov r8, qword ptr [rsp + 64]                           // dst_tile
+  lea rdx, [r8 + rdx]
+  mov r8, qword ptr [rdi + 8*6]                          // lhs_stride
+  mov r11, 6
+  imul r8, r11
+  mov r11, qword ptr [rsp + 32]                          // lhs_panel
+  lea r8, [r11 + r8]
   sub rcx, 6                                             // next m
   ja L(m)
 L(m_done):
   mov rcx, 32
-  mov rdi, qword ptr [rsp + 0]                           // n_left
-  cmp rdi, rcx
-  cmovb rdi, rcx
-  sub rdi, rcx
+  mov r8, qword ptr [rsp + 0]                            // n_left
+  cmp r8, rcx
+  cmovb r8, rcx
+  sub r8, rcx
   mov rcx, qword ptr [rsp + 8]                           // column_bytes
   lea rcx, [rcx + 128]
-  mov rdx, qword ptr [rsp + 16]                          // args
-  mov rdx, qword ptr [rdx + 8*11]                        // rhs_stride
-  mov r8, qword ptr [rsp + 32]                           // rhs_panel
-  lea rdx, [r8 + rdx]
+  mov rdx, qword ptr [rdi + 8*11]                        // rhs_stride
+  mov r9, qword ptr [rsp + 16]                           // rhs_panel
+  lea rdx, [r9 + rdx]
   sub rax, 32                                            // next n
   ja L(n)
 L(n_done):
 #if defined(__ELF__) || defined(__APPLE__)
-  mov rbx, qword ptr [rsp + 56]
-  mov rbp, qword ptr [rsp + 64]
-  mov r12, qword ptr [rsp + 72]
-  mov r13, qword ptr [rsp + 80]
-  mov r14, qword ptr [rsp + 88]
-  mov r15, qword ptr [rsp + 96]
-  add rsp, 104
-  .cfi_def_cfa_offset 8
-  vzeroupper
-  ret
-  .cfi_endproc
-#elif defined(_WIN32)
-  vzeroupper
-  mov rsi, qword ptr [rsp + 56]
-  mov rdi, qword ptr [rsp + 64]
   mov rbx, qword ptr [rsp + 72]
   mov rbp, qword ptr [rsp + 80]
   mov r12, qword ptr [rsp + 88]
   mov r13, qword ptr [rsp + 96]
   mov r14, qword ptr [rsp + 104]
   mov r15, qword ptr [rsp + 112]
-  vmovaps xmm6, xmmword ptr [rsp + 128]
-  vmovaps xmm7, xmmword ptr [rsp + 144]
-  vmovaps xmm8, xmmword ptr [rsp + 160]
-  vmovaps xmm9, xmmword ptr [rsp + 176]
-  vmovaps xmm10, xmmword ptr [rsp + 192]
-  vmovaps xmm11, xmmword ptr [rsp + 208]
-  vmovaps xmm12, xmmword ptr [rsp + 224]
-  vmovaps xmm13, xmmword ptr [rsp + 240]
-  vmovaps xmm14, xmmword ptr [rsp + 256]
-  vmovaps xmm15, xmmword ptr [rsp + 272]
-  add rsp, 296
+  add rsp, 120
+  .cfi_def_cfa_offset 8
+  vzeroupper
+  ret
+  .cfi_endproc
+#elif defined(_WIN32)
+  vzeroupper
+  mov rsi, qword ptr [rsp + 72]
+  mov rdi, qword ptr [rsp + 80]
+  mov rbx, qword ptr [rsp + 88]
+  mov rbp, qword ptr [rsp + 96]
+  mov r12, qword ptr [rsp + 104]
+  mov r13, qword ptr [rsp + 112]
+  mov r14, qword ptr [rsp + 120]
+  mov r15, qword ptr [rsp + 128]
+  vmovaps xmm6, xmmword ptr [rsp + 144]
+  vmovaps xmm7, xmmword ptr [rsp + 160]
+  vmovaps xmm8, xmmword ptr [rsp + 176]
+  vmovaps xmm9, xmmword ptr [rsp + 192]
+  vmovaps xmm10, xmmword ptr [rsp + 208]
+  vmovaps xmm11, xmmword ptr [rsp + 224]
+  vmovaps xmm12, xmmword ptr [rsp + 240]
+  vmovaps xmm13, xmmword ptr [rsp + 256]
+  vmovaps xmm14, xmmword ptr [rsp + 272]
+  vmovaps xmm15, xmmword ptr [rsp + 288]
+  add rsp, 312
   ret
   .seh_endproc
 #endif

@@ -12,13 +12,13 @@
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax n_left  rcx m_left  rdx lhs_5  rsi ahead_step  rdi lhs_1  r8 ahead  r9 lhs_2  r10 lhs_3
-//  r11 lhs_4  rbx block_left  rbp lhs_panel  r12 -  r13 -  r14 k_left  r15 -  zmm0 mask
-//  zmm1 top_mask  zmm2 f_0  zmm3 f_1  zmm4 f_2  zmm5 f_3  zmm6 f_4  zmm7 f_5  zmm8 f_6  zmm9 f_7
-//  zmm10 f_8  zmm11 f_9  zmm12 f_10  zmm13 f_11  zmm14 acc_0_0 ...  zmm15 acc_0_1 ...
-//  zmm16 acc_1_0 ...  zmm17 acc_1_1 ...  zmm18 acc_2_0 ...  zmm19 acc_2_1 ...  zmm20 acc_3_0 ...
-//  zmm21 acc_3_1 ...  zmm22 acc_4_0 ...  zmm23 acc_4_1 ...  zmm24 acc_5_0 ...  zmm25 acc_5_1 ...
-//  zmm26 raw_0 ...  zmm27 lo_0 ...  zmm28 tops ...  zmm29 tops ...  zmm30 tops ...  zmm31 tops
+//  rax n_left  rcx m_left  rdx lhs_5  rsi ahead_step  rdi lhs_2  r8 ahead  r9 block_left  r10 lhs_3
+//  r11 lhs_4  rbx lhs_panel  rbp -  r12 lhs_1  r13 -  r14 k_left  r15 -  zmm0 mask  zmm1 top_mask
+//  zmm2 f_0  zmm3 f_1  zmm4 f_2  zmm5 f_3  zmm6 f_4  zmm7 f_5  zmm8 f_6  zmm9 f_7  zmm10 f_8
+//  zmm11 f_9  zmm12 f_10  zmm13 f_11  zmm14 acc_0_0 ...  zmm15 acc_0_1 ...  zmm16 acc_1_0 ...
+//  zmm17 acc_1_1 ...  zmm18 acc_2_0 ...  zmm19 acc_2_1 ...  zmm20 acc_3_0 ...  zmm21 acc_3_1 ...
+//  zmm22 acc_4_0 ...  zmm23 acc_4_1 ...  zmm24 acc_5_0 ...  zmm25 acc_5_1 ...  zmm26 raw_0 ...
+//  zmm27 lo_0 ...  zmm28 tops ...  zmm29 tops ...  zmm30 tops ...  zmm31 tops
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -48,68 +48,68 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p32x4_6x32_avx512_vnni_far_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   endbr64
-  sub rsp, 120
-  .cfi_def_cfa_offset 128
-  mov qword ptr [rsp + 72], rbx
+  sub rsp, 136
+  .cfi_def_cfa_offset 144
+  mov qword ptr [rsp + 88], rbx
   .cfi_offset rbx, -56
-  mov qword ptr [rsp + 80], rbp
+  mov qword ptr [rsp + 96], rbp
   .cfi_offset rbp, -48
-  mov qword ptr [rsp + 88], r12
+  mov qword ptr [rsp + 104], r12
   .cfi_offset r12, -40
-  mov qword ptr [rsp + 96], r13
+  mov qword ptr [rsp + 112], r13
   .cfi_offset r13, -32
-  mov qword ptr [rsp + 104], r14
+  mov qword ptr [rsp + 120], r14
   .cfi_offset r14, -24
-  mov qword ptr [rsp + 112], r15
+  mov qword ptr [rsp + 128], r15
   .cfi_offset r15, -16
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p32x4_6x32_avx512_vnni_far_asm
-  sub rsp, 312
-  .seh_stackalloc 312
-  mov qword ptr [rsp + 72], rsi
-  .seh_savereg rsi, 72
-  mov qword ptr [rsp + 80], rdi
-  .seh_savereg rdi, 80
-  mov qword ptr [rsp + 88], rbx
-  .seh_savereg rbx, 88
-  mov qword ptr [rsp + 96], rbp
-  .seh_savereg rbp, 96
-  mov qword ptr [rsp + 104], r12
-  .seh_savereg r12, 104
-  mov qword ptr [rsp + 112], r13
-  .seh_savereg r13, 112
-  mov qword ptr [rsp + 120], r14
-  .seh_savereg r14, 120
-  mov qword ptr [rsp + 128], r15
-  .seh_savereg r15, 128
-  vmovaps xmmword ptr [rsp + 144], xmm6
-  .seh_savexmm xmm6, 144
-  vmovaps xmmword ptr [rsp + 160], xmm7
-  .seh_savexmm xmm7, 160
-  vmovaps xmmword ptr [rsp + 176], xmm8
-  .seh_savexmm xmm8, 176
-  vmovaps xmmword ptr [rsp + 192], xmm9
-  .seh_savexmm xmm9, 192
-  vmovaps xmmword ptr [rsp + 208], xmm10
-  .seh_savexmm xmm10, 208
-  vmovaps xmmword ptr [rsp + 224], xmm11
-  .seh_savexmm xmm11, 224
-  vmovaps xmmword ptr [rsp + 240], xmm12
-  .seh_savexmm xmm12, 240
-  vmovaps xmmword ptr [rsp + 256], xmm13
-  .seh_savexmm xmm13, 256
-  vmovaps xmmword ptr [rsp + 272], xmm14
-  .seh_savexmm xmm14, 272
-  vmovaps xmmword ptr [rsp + 288], xmm15
-  .seh_savexmm xmm15, 288
+  sub rsp, 328
+  .seh_stackalloc 328
+  mov qword ptr [rsp + 88], rsi
+  .seh_savereg rsi, 88
+  mov qword ptr [rsp + 96], rdi
+  .seh_savereg rdi, 96
+  mov qword ptr [rsp + 104], rbx
+  .seh_savereg rbx, 104
+  mov qword ptr [rsp + 112], rbp
+  .seh_savereg rbp, 112
+  mov qword ptr [rsp + 120], r12
+  .seh_savereg r12, 120
+  mov qword ptr [rsp + 128], r13
+  .seh_savereg r13, 128
+  mov qword ptr [rsp + 136], r14
+  .seh_savereg r14, 136
+  mov qword ptr [rsp + 144], r15
+  .seh_savereg r15, 144
+  vmovaps xmmword ptr [rsp + 160], xmm6
+  .seh_savexmm xmm6, 160
+  vmovaps xmmword ptr [rsp + 176], xmm7
+  .seh_savexmm xmm7, 176
+  vmovaps xmmword ptr [rsp + 192], xmm8
+  .seh_savexmm xmm8, 192
+  vmovaps xmmword ptr [rsp + 208], xmm9
+  .seh_savexmm xmm9, 208
+  vmovaps xmmword ptr [rsp + 224], xmm10
+  .seh_savexmm xmm10, 224
+  vmovaps xmmword ptr [rsp + 240], xmm11
+  .seh_savexmm xmm11, 240
+  vmovaps xmmword ptr [rsp + 256], xmm12
+  .seh_savexmm xmm12, 256
+  vmovaps xmmword ptr [rsp + 272], xmm13
+  .seh_savexmm xmm13, 272
+  vmovaps xmmword ptr [rsp + 288], xmm14
+  .seh_savexmm xmm14, 288
+  vmovaps xmmword ptr [rsp + 304], xmm15
+  .seh_savexmm xmm15, 304
   .seh_endprologue
   mov rdi, rcx
 #endif
-  mov qword ptr [rsp + 32], rdi                          // args, kept in the frame
-  mov rax, qword ptr [rsp + 32]                          // args
+  mov qword ptr [rsp + 80], rdi                          // args, kept in the frame
+  mov rax, qword ptr [rsp + 80]                          // args
   mov rax, qword ptr [rax + 8*2]                         // n_left
   mov rcx, 0                                             // column_bytes
-  mov rdx, qword ptr [rsp + 32]                          // args
+  mov rdx, qword ptr [rsp + 80]                          // args
   mov rdx, qword ptr [rdx + 8*1]                         // m
   mov rsi, 704
   mov rdi, 6
@@ -143,7 +143,7 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p32x4_6x32_avx512_vnni_far_asm:
   mov rsi, 44
   test rdx, rdx                                          // ahead_step
   cmovz rsi, rdi
-  mov rdx, qword ptr [rsp + 32]                          // args
+  mov rdx, qword ptr [rsp + 80]                          // args
   mov rdx, qword ptr [rdx + 8*1]                         // m
   mov rdi, 128
   mov r8, 6
@@ -177,146 +177,150 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p32x4_6x32_avx512_vnni_far_asm:
   mov rdi, 8
   test rdx, rdx                                          // ahead_step
   cmovz rdi, r8
-  mov qword ptr [rsp + 24], rdi                          // ahead_step, kept in the frame
-  mov rdx, qword ptr [rsp + 32]                          // args
+  mov qword ptr [rsp + 16], rdi                          // ahead_step, kept in the frame
+  mov rdx, qword ptr [rsp + 80]                          // args
   mov rdx, qword ptr [rdx + 8*10]                        // rhs_panel
   mov rdi, rax                                           // n_left
   test rax, rax
   jz L(n_done)
 L(n):
-  mov qword ptr [rsp + 48], rdx                          // rhs_panel, kept in the frame
-  mov qword ptr [rsp + 16], rcx                          // column_bytes, kept in the frame
-  mov qword ptr [rsp + 8], rdi                           // n_left, kept in the frame
-  mov rcx, qword ptr [rsp + 32]                          // args
+  mov qword ptr [rsp + 24], rdx                          // rhs_panel, kept in the frame
+  mov qword ptr [rsp + 8], rcx                           // column_bytes, kept in the frame
+  mov qword ptr [rsp + 0], rdi                           // n_left, kept in the frame
+  mov rcx, qword ptr [rsp + 80]                          // args
   mov rcx, qword ptr [rcx + 8*1]                         // m_left
-  mov rdx, qword ptr [rsp + 32]                          // args
+  mov rdx, qword ptr [rsp + 80]                          // args
   mov rdx, qword ptr [rdx + 8*12]                        // dst
-  mov rdi, qword ptr [rsp + 16]                          // column_bytes
+  mov rdi, qword ptr [rsp + 8]                           // column_bytes
   lea rdx, [rdx + rdi]                                   // dst_tile
-  mov rdi, qword ptr [rsp + 32]                          // args
+  mov rdi, qword ptr [rsp + 80]                          // args
   mov rdi, qword ptr [rdi + 8*5]                         // lhs_panel
-  mov r8, qword ptr [rsp + 32]                           // args
+  mov r8, qword ptr [rsp + 80]                           // args
   mov r8, qword ptr [r8 + 8*19]                          // rhs_prefetch
-  mov r9, qword ptr [rsp + 48]                           // rhs_panel
+  mov r9, qword ptr [rsp + 24]                           // rhs_panel
   lea r8, [r9 + r8]                                      // ahead
   mov r9, rcx                                            // m_left
   test rcx, rcx
   jz L(m_done)
 L(m):
-  mov qword ptr [rsp + 64], r9                           // m_left, kept in the frame
-  mov qword ptr [rsp + 40], rdx                          // dst_tile, kept in the frame
-  mov qword ptr [rsp + 0], rdi                           // lhs_panel, kept in the frame
-  mov rdx, qword ptr [rsp + 40]                          // dst_tile
-  prefetchw byte ptr [rdx + 0]                           // dst_tile
-  mov rdx, qword ptr [rsp + 40]                          // dst_tile
-  prefetchw byte ptr [rdx + 64]                          // dst_tile
-  mov rdx, qword ptr [rsp + 32]                          // args
-  mov rdx, qword ptr [rdx + 8*3]                         // k
-  lea rdx, [rdx + 31]
-  and rdx, -32                                           // k_padded
-  mov qword ptr [rsp + 56], rdx                          // k_padded, kept in the frame
-  mov rdx, qword ptr [rsp + 32]                          // args
+  mov qword ptr [rsp + 56], rdx                          // dst_tile, kept in the frame
+  mov qword ptr [rsp + 48], r9                           // m_left, kept in the frame
+  mov qword ptr [rsp + 40], rdi                          // lhs_panel, kept in the frame
+  mov qword ptr [rsp + 32], r8                           // ahead, kept in the frame
+  mov rdx, 1
+  mov rdi, qword ptr [rsp + 48]                          // m_left
+  cmp rdi, rdx
+  cmovb rdi, rdx
+  sub rdi, rdx
+  mov rdx, qword ptr [rsp + 80]                          // args
   mov rdx, qword ptr [rdx + 8*6]                         // lhs_stride
-  mov rdi, 1
-  mov r9, qword ptr [rsp + 64]                           // m_left
-  cmp r9, rdi
-  cmovb r9, rdi
-  sub r9, rdi
-  mov rdi, qword ptr [rsp + 0]                           // lhs_panel
+  mov r8, qword ptr [rsp + 40]                           // lhs_panel
+  lea r8, [r8 + rdx]
+  mov r9, qword ptr [rsp + 40]                           // lhs_panel
+  test rdi, rdi                                          // lhs_1
+  cmovz r8, r9
+  mov qword ptr [rsp + 72], r8                           // lhs_1, kept in the frame
+  mov rdi, 2
+  mov r8, qword ptr [rsp + 48]                           // m_left
+  cmp r8, rdi
+  cmovb r8, rdi
+  sub r8, rdi
+  mov rdi, qword ptr [rsp + 72]                          // lhs_1
   lea rdi, [rdi + rdx]
-  mov r10, qword ptr [rsp + 0]                           // lhs_panel
-  test r9, r9                                            // lhs_1
-  cmovz rdi, r10
-  mov r9, 2
-  mov r10, qword ptr [rsp + 64]                          // m_left
-  cmp r10, r9
-  cmovb r10, r9
-  sub r10, r9
-  lea r9, [rdi + rdx]
-  test r10, r10                                          // lhs_2
-  cmovz r9, rdi
-  mov r10, 3
-  mov r11, qword ptr [rsp + 64]                          // m_left
-  cmp r11, r10
-  cmovb r11, r10
-  sub r11, r10
-  lea r10, [r9 + rdx]
-  test r11, r11                                          // lhs_3
-  cmovz r10, r9
-  mov r11, 4
-  mov rbx, qword ptr [rsp + 64]                          // m_left
-  cmp rbx, r11
-  cmovb rbx, r11
-  sub rbx, r11
+  mov r9, qword ptr [rsp + 72]                           // lhs_1
+  test r8, r8                                            // lhs_2
+  cmovz rdi, r9
+  mov r8, 3
+  mov r9, qword ptr [rsp + 48]                           // m_left
+  cmp r9, r8
+  cmovb r9, r8
+  sub r9, r8
+  lea r10, [rdi + rdx]
+  test r9, r9                                            // lhs_3
+  cmovz r10, rdi
+  mov r8, 4
+  mov r9, qword ptr [rsp + 48]                           // m_left
+  cmp r9, r8
+  cmovb r9, r8
+  sub r9, r8
   lea r11, [r10 + rdx]
-  test rbx, rbx                                          // lhs_4
+  test r9, r9                                            // lhs_4
   cmovz r11, r10
+  mov r8, 5
+  mov r9, qword ptr [rsp + 48]                           // m_left
+  cmp r9, r8
+  cmovb r9, r8
+  sub r9, r8
   lea rdx, [r11 + rdx]
-  mov rbx, 5
-  mov rbp, qword ptr [rsp + 64]                          // m_left
-  cmp rbp, rbx
-  cmovb rbp, rbx
-  sub rbp, rbx
-  test rbp, rbp                                          // lhs_5
+  test r9, r9                                            // lhs_5
   cmovz rdx, r11
-  mov rbx, qword ptr [rsp + 32]                          // args
-  mov rbx, qword ptr [rbx + 8*13]                        // dst_stride
-  mov rbp, 1
-  mov r12, qword ptr [rsp + 64]                          // m_left
+  mov r8, 1
+  mov r9, qword ptr [rsp + 48]                           // m_left
+  cmp r9, r8
+  cmovb r9, r8
+  sub r9, r8
+  mov r8, qword ptr [rsp + 80]                           // args
+  mov r8, qword ptr [r8 + 8*13]                          // dst_stride
+  mov rbx, qword ptr [rsp + 56]                          // dst_tile
+  lea rbx, [rbx + r8]
+  mov rbp, qword ptr [rsp + 56]                          // dst_tile
+  test r9, r9                                            // dst_1
+  cmovz rbx, rbp
+  mov r9, 2
+  mov rbp, qword ptr [rsp + 48]                          // m_left
+  cmp rbp, r9
+  cmovb rbp, r9
+  sub rbp, r9
+  lea r9, [rbx + r8]
+  test rbp, rbp                                          // dst_2
+  cmovz r9, rbx
+  mov rbp, 3
+  mov r12, qword ptr [rsp + 48]                          // m_left
   cmp r12, rbp
   cmovb r12, rbp
   sub r12, rbp
-  mov rbp, qword ptr [rsp + 40]                          // dst_tile
-  lea rbp, [rbp + rbx]
-  mov r13, qword ptr [rsp + 40]                          // dst_tile
-  test r12, r12                                          // dst_1
-  cmovz rbp, r13
-  prefetchw byte ptr [rbp + 0]                           // dst_1
-  prefetchw byte ptr [rbp + 64]                          // dst_1
-  mov r12, 2
-  mov r13, qword ptr [rsp + 64]                          // m_left
-  cmp r13, r12
-  cmovb r13, r12
-  sub r13, r12
-  lea r12, [rbp + rbx]
-  test r13, r13                                          // dst_2
-  cmovz r12, rbp
-  prefetchw byte ptr [r12 + 0]                           // dst_2
-  prefetchw byte ptr [r12 + 64]                          // dst_2
-  mov rbp, 3
-  mov r13, qword ptr [rsp + 64]                          // m_left
-  cmp r13, rbp
-  cmovb r13, rbp
-  sub r13, rbp
-  lea rbp, [r12 + rbx]
-  test r13, r13                                          // dst_3
-  cmovz rbp, r12
-  prefetchw byte ptr [rbp + 0]                           // dst_3
-  prefetchw byte ptr [rbp + 64]                          // dst_3
+  lea rbp, [r9 + r8]
+  test r12, r12                                          // dst_3
+  cmovz rbp, r9
   mov r12, 4
-  mov r13, qword ptr [rsp + 64]                          // m_left
+  mov r13, qword ptr [rsp + 48]                          // m_left
   cmp r13, r12
   cmovb r13, r12
   sub r13, r12
-  lea r12, [rbp + rbx]
+  lea r12, [rbp + r8]
   test r13, r13                                          // dst_4
   cmovz r12, rbp
-  lea rbx, [r12 + rbx]
+  mov r13, 5
+  mov r14, qword ptr [rsp + 48]                          // m_left
+  cmp r14, r13
+  cmovb r14, r13
+  sub r14, r13
+  lea r8, [r12 + r8]
+  test r14, r14                                          // dst_5
+  cmovz r8, r12
+  mov r13, qword ptr [rsp + 56]                          // dst_tile
+  prefetchw byte ptr [r13 + 0]                           // dst_tile
+  mov r13, qword ptr [rsp + 56]                          // dst_tile
+  prefetchw byte ptr [r13 + 64]                          // dst_tile
+  prefetchw byte ptr [rbx + 0]                           // dst_1
+  prefetchw byte ptr [rbx + 64]                          // dst_1
+  prefetchw byte ptr [r9 + 0]                            // dst_2
+  prefetchw byte ptr [r9 + 64]                           // dst_2
+  prefetchw byte ptr [rbp + 0]                           // dst_3
+  prefetchw byte ptr [rbp + 64]                          // dst_3
   prefetchw byte ptr [r12 + 0]                           // dst_4
   prefetchw byte ptr [r12 + 64]                          // dst_4
-  mov rbp, 5
-  mov r13, qword ptr [rsp + 64]                          // m_left
-  cmp r13, rbp
-  cmovb r13, rbp
-  sub r13, rbp
-  test r13, r13                                          // dst_5
-  cmovz rbx, r12
-  prefetchw byte ptr [rbx + 0]                           // dst_5
-  prefetchw byte ptr [rbx + 64]                          // dst_5
-  mov rbx, 252645135
-  vpbroadcastd zmm0, ebx                                 // mask
-  mov rbx, 269488144
-  vpbroadcastd zmm1, ebx                                 // top_mask
+  prefetchw byte ptr [r8 + 0]                            // dst_5
+  prefetchw byte ptr [r8 + 64]                           // dst_5
+  mov r8, qword ptr [rsp + 80]                           // args
+  mov r8, qword ptr [r8 + 8*3]                           // k
+  lea r8, [r8 + 31]
+  and r8, -32                                            // k_padded
+  mov qword ptr [rsp + 64], r8                           // k_padded, kept in the frame
+  mov r8, 252645135
+  vpbroadcastd zmm0, r8d                                 // mask
+  mov r8, 269488144
+  vpbroadcastd zmm1, r8d                                 // top_mask
   vpxord zmm2, zmm2, zmm2                                // f_0
   vpxord zmm3, zmm3, zmm3                                // f_1
   vpxord zmm4, zmm4, zmm4                                // f_2
@@ -329,57 +333,59 @@ L(m):
   vpxord zmm11, zmm11, zmm11                             // f_9
   vpxord zmm12, zmm12, zmm12                             // f_10
   vpxord zmm13, zmm13, zmm13                             // f_11
-  mov rbx, qword ptr [rsp + 56]                          // k_padded
-  shr rbx, 8                                             // super_blocks
-  mov rbp, qword ptr [rsp + 0]                           // lhs_panel
-  mov r12, qword ptr [rsp + 48]                          // rhs_panel
-  test rbx, rbx
+  mov r9, qword ptr [rsp + 64]                           // k_padded
+  shr r9, 8                                              // super_blocks
+  mov rbx, qword ptr [rsp + 40]                          // lhs_panel
+  mov rbp, qword ptr [rsp + 24]                          // rhs_panel
+  mov r8, qword ptr [rsp + 32]                           // ahead
+  mov r12, qword ptr [rsp + 72]                          // lhs_1
+  test r9, r9
   jz L(block_done)
 L(block):
-  lea r13, [r12 + 128]
+  lea r13, [rbp + 128]
   mov r14, 8
-  mov r12, r13
+  mov rbp, r13
   test r14, r14
   jz L(k_done)
   .balign 64
 L(k):
   prefetcht1 byte ptr [r8 + 0]                           // ahead
   prefetcht1 byte ptr [r8 + 64]                          // ahead
-  vpbroadcastd zmm14, dword ptr [rbp + 32]               // acc_0_0
-  vpbroadcastd zmm15, dword ptr [rbp + 32]               // acc_0_1
-  vpbroadcastd zmm16, dword ptr [rdi + 32]               // acc_1_0
-  vpbroadcastd zmm17, dword ptr [rdi + 32]               // acc_1_1
-  vpbroadcastd zmm18, dword ptr [r9 + 32]                // acc_2_0
-  vpbroadcastd zmm19, dword ptr [r9 + 32]                // acc_2_1
+  vpbroadcastd zmm14, dword ptr [rbx + 32]               // acc_0_0
+  vpbroadcastd zmm15, dword ptr [rbx + 32]               // acc_0_1
+  vpbroadcastd zmm16, dword ptr [r12 + 32]               // acc_1_0
+  vpbroadcastd zmm17, dword ptr [r12 + 32]               // acc_1_1
+  vpbroadcastd zmm18, dword ptr [rdi + 32]               // acc_2_0
+  vpbroadcastd zmm19, dword ptr [rdi + 32]               // acc_2_1
   vpbroadcastd zmm20, dword ptr [r10 + 32]               // acc_3_0
   vpbroadcastd zmm21, dword ptr [r10 + 32]               // acc_3_1
   vpbroadcastd zmm22, dword ptr [r11 + 32]               // acc_4_0
   vpbroadcastd zmm23, dword ptr [r11 + 32]               // acc_4_1
   vpbroadcastd zmm24, dword ptr [rdx + 32]               // acc_5_0
   vpbroadcastd zmm25, dword ptr [rdx + 32]               // acc_5_1
-  vmovdqu64 zmm26, zmmword ptr [r12 + 0]                 // raw_0
+  vmovdqu64 zmm26, zmmword ptr [rbp + 0]                 // raw_0
   vpandd zmm27, zmm26, zmm0                              // lo_0
   vpsrlw zmm26, zmm26, 4                                 // hi_0
   vpandd zmm26, zmm26, zmm0                              // hi_0
-  vmovdqu64 zmm28, zmmword ptr [r12 + 512]               // tops
+  vmovdqu64 zmm28, zmmword ptr [rbp + 512]               // tops
   vpslld zmm29, zmm28, 4                                 // tops
   vpternlogd zmm27, zmm29, zmm1, 0xf8                    // code_0
   vpternlogd zmm26, zmm28, zmm1, 0xf8                    // code_0
-  vmovdqu64 zmm28, zmmword ptr [r12 + 64]                // raw_1
+  vmovdqu64 zmm28, zmmword ptr [rbp + 64]                // raw_1
   vpandd zmm29, zmm28, zmm0                              // lo_1
   vpsrlw zmm28, zmm28, 4                                 // hi_1
   vpandd zmm28, zmm28, zmm0                              // hi_1
-  vmovdqu64 zmm30, zmmword ptr [r12 + 576]               // tops
+  vmovdqu64 zmm30, zmmword ptr [rbp + 576]               // tops
   vpslld zmm31, zmm30, 4                                 // tops
   vpternlogd zmm29, zmm31, zmm1, 0xf8                    // code_1
   vpternlogd zmm28, zmm30, zmm1, 0xf8                    // code_1
-  vpbroadcastd zmm30, dword ptr [rbp + 0]                // a_0
+  vpbroadcastd zmm30, dword ptr [rbx + 0]                // a_0
   vpdpbusd zmm14, zmm27, zmm30                           // acc_0_0
   vpdpbusd zmm15, zmm29, zmm30                           // acc_0_1
-  vpbroadcastd zmm30, dword ptr [rdi + 0]                // a_1
+  vpbroadcastd zmm30, dword ptr [r12 + 0]                // a_1
   vpdpbusd zmm16, zmm27, zmm30                           // acc_1_0
   vpdpbusd zmm17, zmm29, zmm30                           // acc_1_1
-  vpbroadcastd zmm30, dword ptr [r9 + 0]                 // a_2
+  vpbroadcastd zmm30, dword ptr [rdi + 0]                // a_2
   vpdpbusd zmm18, zmm27, zmm30                           // acc_2_0
   vpdpbusd zmm19, zmm29, zmm30                           // acc_2_1
   vpbroadcastd zmm30, dword ptr [r10 + 0]                // a_3
@@ -391,13 +397,13 @@ L(k):
   vpbroadcastd zmm30, dword ptr [rdx + 0]                // a_5
   vpdpbusd zmm24, zmm27, zmm30                           // acc_5_0
   vpdpbusd zmm25, zmm29, zmm30                           // acc_5_1
-  vpbroadcastd zmm27, dword ptr [rbp + 16]               // a_0
+  vpbroadcastd zmm27, dword ptr [rbx + 16]               // a_0
   vpdpbusd zmm14, zmm26, zmm27                           // acc_0_0
   vpdpbusd zmm15, zmm28, zmm27                           // acc_0_1
-  vpbroadcastd zmm27, dword ptr [rdi + 16]               // a_1
+  vpbroadcastd zmm27, dword ptr [r12 + 16]               // a_1
   vpdpbusd zmm16, zmm26, zmm27                           // acc_1_0
   vpdpbusd zmm17, zmm28, zmm27                           // acc_1_1
-  vpbroadcastd zmm27, dword ptr [r9 + 16]                // a_2
+  vpbroadcastd zmm27, dword ptr [rdi + 16]               // a_2
   vpdpbusd zmm18, zmm26, zmm27                           // acc_2_0
   vpdpbusd zmm19, zmm28, zmm27                           // acc_2_1
   vpbroadcastd zmm27, dword ptr [r10 + 16]               // a_3
@@ -412,31 +418,31 @@ L(k):
   prefetcht1 byte ptr [r8 + 128]                         // ahead
   prefetcht1 byte ptr [r8 + 192]                         // ahead
   prefetcht1 byte ptr [r8 + 256]                         // ahead
-  vmovdqu64 zmm26, zmmword ptr [r12 + 128]               // raw_0
+  vmovdqu64 zmm26, zmmword ptr [rbp + 128]               // raw_0
   vpandd zmm27, zmm26, zmm0                              // lo_0
   vpsrlw zmm26, zmm26, 4                                 // hi_0
   vpandd zmm26, zmm26, zmm0                              // hi_0
-  vmovdqu64 zmm28, zmmword ptr [r12 + 512]               // tops
+  vmovdqu64 zmm28, zmmword ptr [rbp + 512]               // tops
   vpslld zmm29, zmm28, 3                                 // tops
   vpternlogd zmm27, zmm29, zmm1, 0xf8                    // code_0
   vpsrld zmm28, zmm28, 1                                 // tops
   vpternlogd zmm26, zmm28, zmm1, 0xf8                    // code_0
-  vmovdqu64 zmm28, zmmword ptr [r12 + 192]               // raw_1
+  vmovdqu64 zmm28, zmmword ptr [rbp + 192]               // raw_1
   vpandd zmm29, zmm28, zmm0                              // lo_1
   vpsrlw zmm28, zmm28, 4                                 // hi_1
   vpandd zmm28, zmm28, zmm0                              // hi_1
-  vmovdqu64 zmm30, zmmword ptr [r12 + 576]               // tops
+  vmovdqu64 zmm30, zmmword ptr [rbp + 576]               // tops
   vpslld zmm31, zmm30, 3                                 // tops
   vpternlogd zmm29, zmm31, zmm1, 0xf8                    // code_1
   vpsrld zmm30, zmm30, 1                                 // tops
   vpternlogd zmm28, zmm30, zmm1, 0xf8                    // code_1
-  vpbroadcastd zmm30, dword ptr [rbp + 4]                // a_0
+  vpbroadcastd zmm30, dword ptr [rbx + 4]                // a_0
   vpdpbusd zmm14, zmm27, zmm30                           // acc_0_0
   vpdpbusd zmm15, zmm29, zmm30                           // acc_0_1
-  vpbroadcastd zmm30, dword ptr [rdi + 4]                // a_1
+  vpbroadcastd zmm30, dword ptr [r12 + 4]                // a_1
   vpdpbusd zmm16, zmm27, zmm30                           // acc_1_0
   vpdpbusd zmm17, zmm29, zmm30                           // acc_1_1
-  vpbroadcastd zmm30, dword ptr [r9 + 4]                 // a_2
+  vpbroadcastd zmm30, dword ptr [rdi + 4]                // a_2
   vpdpbusd zmm18, zmm27, zmm30                           // acc_2_0
   vpdpbusd zmm19, zmm29, zmm30                           // acc_2_1
   vpbroadcastd zmm30, dword ptr [r10 + 4]                // a_3
@@ -448,13 +454,13 @@ L(k):
   vpbroadcastd zmm30, dword ptr [rdx + 4]                // a_5
   vpdpbusd zmm24, zmm27, zmm30                           // acc_5_0
   vpdpbusd zmm25, zmm29, zmm30                           // acc_5_1
-  vpbroadcastd zmm27, dword ptr [rbp + 20]               // a_0
+  vpbroadcastd zmm27, dword ptr [rbx + 20]               // a_0
   vpdpbusd zmm14, zmm26, zmm27                           // acc_0_0
   vpdpbusd zmm15, zmm28, zmm27                           // acc_0_1
-  vpbroadcastd zmm27, dword ptr [rdi + 20]               // a_1
+  vpbroadcastd zmm27, dword ptr [r12 + 20]               // a_1
   vpdpbusd zmm16, zmm26, zmm27                           // acc_1_0
   vpdpbusd zmm17, zmm28, zmm27                           // acc_1_1
-  vpbroadcastd zmm27, dword ptr [r9 + 20]                // a_2
+  vpbroadcastd zmm27, dword ptr [rdi + 20]               // a_2
   vpdpbusd zmm18, zmm26, zmm27                           // acc_2_0
   vpdpbusd zmm19, zmm28, zmm27                           // acc_2_1
   vpbroadcastd zmm27, dword ptr [r10 + 20]               // a_3
@@ -469,31 +475,31 @@ L(k):
   prefetcht1 byte ptr [r8 + 320]                         // ahead
   prefetcht1 byte ptr [r8 + 384]                         // ahead
   prefetcht1 byte ptr [r8 + 448]                         // ahead
-  vmovdqu64 zmm26, zmmword ptr [r12 + 256]               // raw_0
+  vmovdqu64 zmm26, zmmword ptr [rbp + 256]               // raw_0
   vpandd zmm27, zmm26, zmm0                              // lo_0
   vpsrlw zmm26, zmm26, 4                                 // hi_0
   vpandd zmm26, zmm26, zmm0                              // hi_0
-  vmovdqu64 zmm28, zmmword ptr [r12 + 512]               // tops
+  vmovdqu64 zmm28, zmmword ptr [rbp + 512]               // tops
   vpslld zmm29, zmm28, 2                                 // tops
   vpternlogd zmm27, zmm29, zmm1, 0xf8                    // code_0
   vpsrld zmm28, zmm28, 2                                 // tops
   vpternlogd zmm26, zmm28, zmm1, 0xf8                    // code_0
-  vmovdqu64 zmm28, zmmword ptr [r12 + 320]               // raw_1
+  vmovdqu64 zmm28, zmmword ptr [rbp + 320]               // raw_1
   vpandd zmm29, zmm28, zmm0                              // lo_1
   vpsrlw zmm28, zmm28, 4                                 // hi_1
   vpandd zmm28, zmm28, zmm0                              // hi_1
-  vmovdqu64 zmm30, zmmword ptr [r12 + 576]               // tops
+  vmovdqu64 zmm30, zmmword ptr [rbp + 576]               // tops
   vpslld zmm31, zmm30, 2                                 // tops
   vpternlogd zmm29, zmm31, zmm1, 0xf8                    // code_1
   vpsrld zmm30, zmm30, 2                                 // tops
   vpternlogd zmm28, zmm30, zmm1, 0xf8                    // code_1
-  vpbroadcastd zmm30, dword ptr [rbp + 8]                // a_0
+  vpbroadcastd zmm30, dword ptr [rbx + 8]                // a_0
   vpdpbusd zmm14, zmm27, zmm30                           // acc_0_0
   vpdpbusd zmm15, zmm29, zmm30                           // acc_0_1
-  vpbroadcastd zmm30, dword ptr [rdi + 8]                // a_1
+  vpbroadcastd zmm30, dword ptr [r12 + 8]                // a_1
   vpdpbusd zmm16, zmm27, zmm30                           // acc_1_0
   vpdpbusd zmm17, zmm29, zmm30                           // acc_1_1
-  vpbroadcastd zmm30, dword ptr [r9 + 8]                 // a_2
+  vpbroadcastd zmm30, dword ptr [rdi + 8]                // a_2
   vpdpbusd zmm18, zmm27, zmm30                           // acc_2_0
   vpdpbusd zmm19, zmm29, zmm30                           // acc_2_1
   vpbroadcastd zmm30, dword ptr [r10 + 8]                // a_3
@@ -505,13 +511,13 @@ L(k):
   vpbroadcastd zmm30, dword ptr [rdx + 8]                // a_5
   vpdpbusd zmm24, zmm27, zmm30                           // acc_5_0
   vpdpbusd zmm25, zmm29, zmm30                           // acc_5_1
-  vpbroadcastd zmm27, dword ptr [rbp + 24]               // a_0
+  vpbroadcastd zmm27, dword ptr [rbx + 24]               // a_0
   vpdpbusd zmm14, zmm26, zmm27                           // acc_0_0
   vpdpbusd zmm15, zmm28, zmm27                           // acc_0_1
-  vpbroadcastd zmm27, dword ptr [rdi + 24]               // a_1
+  vpbroadcastd zmm27, dword ptr [r12 + 24]               // a_1
   vpdpbusd zmm16, zmm26, zmm27                           // acc_1_0
   vpdpbusd zmm17, zmm28, zmm27                           // acc_1_1
-  vpbroadcastd zmm27, dword ptr [r9 + 24]                // a_2
+  vpbroadcastd zmm27, dword ptr [rdi + 24]               // a_2
   vpdpbusd zmm18, zmm26, zmm27                           // acc_2_0
   vpdpbusd zmm19, zmm28, zmm27                           // acc_2_1
   vpbroadcastd zmm27, dword ptr [r10 + 24]               // a_3
@@ -527,31 +533,31 @@ L(k):
   prefetcht1 byte ptr [r8 + 576]                         // ahead
   prefetcht1 byte ptr [r8 + 640]                         // ahead
   lea r8, [r8 + rsi]                                     // ahead
-  vmovdqu64 zmm26, zmmword ptr [r12 + 384]               // raw_0
+  vmovdqu64 zmm26, zmmword ptr [rbp + 384]               // raw_0
   vpandd zmm27, zmm26, zmm0                              // lo_0
   vpsrlw zmm26, zmm26, 4                                 // hi_0
   vpandd zmm26, zmm26, zmm0                              // hi_0
-  vmovdqu64 zmm28, zmmword ptr [r12 + 512]               // tops
+  vmovdqu64 zmm28, zmmword ptr [rbp + 512]               // tops
   vpslld zmm29, zmm28, 1                                 // tops
   vpternlogd zmm27, zmm29, zmm1, 0xf8                    // code_0
   vpsrld zmm28, zmm28, 3                                 // tops
   vpternlogd zmm26, zmm28, zmm1, 0xf8                    // code_0
-  vmovdqu64 zmm28, zmmword ptr [r12 + 448]               // raw_1
+  vmovdqu64 zmm28, zmmword ptr [rbp + 448]               // raw_1
   vpandd zmm29, zmm28, zmm0                              // lo_1
   vpsrlw zmm28, zmm28, 4                                 // hi_1
   vpandd zmm28, zmm28, zmm0                              // hi_1
-  vmovdqu64 zmm30, zmmword ptr [r12 + 576]               // tops
+  vmovdqu64 zmm30, zmmword ptr [rbp + 576]               // tops
   vpslld zmm31, zmm30, 1                                 // tops
   vpternlogd zmm29, zmm31, zmm1, 0xf8                    // code_1
   vpsrld zmm30, zmm30, 3                                 // tops
   vpternlogd zmm28, zmm30, zmm1, 0xf8                    // code_1
-  vpbroadcastd zmm30, dword ptr [rbp + 12]               // a_0
+  vpbroadcastd zmm30, dword ptr [rbx + 12]               // a_0
   vpdpbusd zmm14, zmm27, zmm30                           // acc_0_0
   vpdpbusd zmm15, zmm29, zmm30                           // acc_0_1
-  vpbroadcastd zmm30, dword ptr [rdi + 12]               // a_1
+  vpbroadcastd zmm30, dword ptr [r12 + 12]               // a_1
   vpdpbusd zmm16, zmm27, zmm30                           // acc_1_0
   vpdpbusd zmm17, zmm29, zmm30                           // acc_1_1
-  vpbroadcastd zmm30, dword ptr [r9 + 12]                // a_2
+  vpbroadcastd zmm30, dword ptr [rdi + 12]               // a_2
   vpdpbusd zmm18, zmm27, zmm30                           // acc_2_0
   vpdpbusd zmm19, zmm29, zmm30                           // acc_2_1
   vpbroadcastd zmm30, dword ptr [r10 + 12]               // a_3
@@ -563,17 +569,17 @@ L(k):
   vpbroadcastd zmm30, dword ptr [rdx + 12]               // a_5
   vpdpbusd zmm24, zmm27, zmm30                           // acc_5_0
   vpdpbusd zmm25, zmm29, zmm30                           // acc_5_1
-  vpbroadcastd zmm27, dword ptr [rbp + 28]               // a_0
+  vpbroadcastd zmm27, dword ptr [rbx + 28]               // a_0
   vpdpbusd zmm14, zmm26, zmm27                           // acc_0_0
   vpdpbusd zmm15, zmm28, zmm27                           // acc_0_1
   vcvtdq2ps zmm14, zmm14                                 // real
   vcvtdq2ps zmm15, zmm15                                 // real
-  vpbroadcastd zmm27, dword ptr [rdi + 28]               // a_1
+  vpbroadcastd zmm27, dword ptr [r12 + 28]               // a_1
   vpdpbusd zmm16, zmm26, zmm27                           // acc_1_0
   vpdpbusd zmm17, zmm28, zmm27                           // acc_1_1
   vcvtdq2ps zmm16, zmm16                                 // real
   vcvtdq2ps zmm17, zmm17                                 // real
-  vpbroadcastd zmm27, dword ptr [r9 + 28]                // a_2
+  vpbroadcastd zmm27, dword ptr [rdi + 28]               // a_2
   vpdpbusd zmm18, zmm26, zmm27                           // acc_2_0
   vpdpbusd zmm19, zmm28, zmm27                           // acc_2_1
   vcvtdq2ps zmm18, zmm18                                 // real
@@ -597,7 +603,7 @@ L(k):
   vcvtph2ps zmm27, ymmword ptr [r13 + -96]               // zero_1
   vcvtph2ps zmm28, ymmword ptr [r13 + -64]               // zero_0
   vcvtph2ps zmm29, ymmword ptr [r13 + -32]               // zero_1
-  vpmovsxbd zmm30, xmmword ptr [r12 + 640]               // scale_0
+  vpmovsxbd zmm30, xmmword ptr [rbp + 640]               // scale_0
   vcvtdq2ps zmm30, zmm30                                 // scale_0
   vmulps zmm26, zmm30, zmm26                             // scale_0
   vmulps zmm14, zmm14, zmm26                             // real
@@ -606,7 +612,7 @@ L(k):
   vmulps zmm20, zmm20, zmm26                             // real
   vmulps zmm22, zmm22, zmm26                             // real
   vmulps zmm24, zmm24, zmm26                             // real
-  vpmovsxbd zmm30, xmmword ptr [r12 + 656]               // scale_1
+  vpmovsxbd zmm30, xmmword ptr [rbp + 656]               // scale_1
   vcvtdq2ps zmm30, zmm30                                 // scale_1
   vmulps zmm27, zmm30, zmm27                             // scale_1
   vmulps zmm15, zmm15, zmm27                             // real
@@ -619,37 +625,37 @@ L(k):
   vpbroadcastd zmm30, r15d                               // negated_half
   vmulps zmm26, zmm26, zmm30                             // half
   vmulps zmm27, zmm27, zmm30                             // half
-  vpmovsxbd zmm30, xmmword ptr [r12 + 672]               // minimum_0
+  vpmovsxbd zmm30, xmmword ptr [rbp + 672]               // minimum_0
   vcvtdq2ps zmm30, zmm30                                 // minimum_0
   vfmadd231ps zmm26, zmm30, zmm28                        // middle
-  vpmovsxbd zmm28, xmmword ptr [r12 + 688]               // minimum_1
+  vpmovsxbd zmm28, xmmword ptr [rbp + 688]               // minimum_1
   vcvtdq2ps zmm28, zmm28                                 // minimum_1
   vfmadd231ps zmm27, zmm28, zmm29                        // middle
-  lea r12, [r12 + 704]
-  vpbroadcastd zmm28, dword ptr [rbp + 32]               // sum_of_codes
+  lea rbp, [rbp + 704]
+  vpbroadcastd zmm28, dword ptr [rbx + 32]               // sum_of_codes
   vpsrad zmm28, zmm28, 3                                 // sum_of_codes
   vcvtdq2ps zmm28, zmm28                                 // sum_of_codes
   vfmadd231ps zmm14, zmm28, zmm26                        // real
   vfmadd231ps zmm15, zmm28, zmm27                        // real
-  vfmadd231ps zmm2, zmm14, dword ptr [rbp + 36]{1to16}   // f_0
-  vfmadd231ps zmm3, zmm15, dword ptr [rbp + 36]{1to16}   // f_1
-  lea rbp, [rbp + 40]
-  vpbroadcastd zmm14, dword ptr [rdi + 32]               // sum_of_codes
+  vfmadd231ps zmm2, zmm14, dword ptr [rbx + 36]{1to16}   // f_0
+  vfmadd231ps zmm3, zmm15, dword ptr [rbx + 36]{1to16}   // f_1
+  lea rbx, [rbx + 40]
+  vpbroadcastd zmm14, dword ptr [r12 + 32]               // sum_of_codes
   vpsrad zmm14, zmm14, 3                                 // sum_of_codes
   vcvtdq2ps zmm14, zmm14                                 // sum_of_codes
   vfmadd231ps zmm16, zmm14, zmm26                        // real
   vfmadd231ps zmm17, zmm14, zmm27                        // real
-  vfmadd231ps zmm4, zmm16, dword ptr [rdi + 36]{1to16}   // f_2
-  vfmadd231ps zmm5, zmm17, dword ptr [rdi + 36]{1to16}   // f_3
-  lea rdi, [rdi + 40]
-  vpbroadcastd zmm14, dword ptr [r9 + 32]                // sum_of_codes
+  vfmadd231ps zmm4, zmm16, dword ptr [r12 + 36]{1to16}   // f_2
+  vfmadd231ps zmm5, zmm17, dword ptr [r12 + 36]{1to16}   // f_3
+  lea r12, [r12 + 40]
+  vpbroadcastd zmm14, dword ptr [rdi + 32]               // sum_of_codes
   vpsrad zmm14, zmm14, 3                                 // sum_of_codes
   vcvtdq2ps zmm14, zmm14                                 // sum_of_codes
   vfmadd231ps zmm18, zmm14, zmm26                        // real
   vfmadd231ps zmm19, zmm14, zmm27                        // real
-  vfmadd231ps zmm6, zmm18, dword ptr [r9 + 36]{1to16}    // f_4
-  vfmadd231ps zmm7, zmm19, dword ptr [r9 + 36]{1to16}    // f_5
-  lea r9, [r9 + 40]
+  vfmadd231ps zmm6, zmm18, dword ptr [rdi + 36]{1to16}   // f_4
+  vfmadd231ps zmm7, zmm19, dword ptr [rdi + 36]{1to16}   // f_5
+  lea rdi, [rdi + 40]
   vpbroadcastd zmm14, dword ptr [r10 + 32]               // sum_of_codes
   vpsrad zmm14, zmm14, 3                                 // sum_of_codes
   vcvtdq2ps zmm14, zmm14                                 // sum_of_codes
@@ -677,25 +683,25 @@ L(k):
   sub r14, 1                                             // next k
   ja L(k)
 L(k_done):
-  mov r13, qword ptr [rsp + 24]                          // ahead_step
+  mov r13, qword ptr [rsp + 16]                          // ahead_step
   lea r8, [r8 + r13]                                     // ahead
-  sub rbx, 1                                             // next block
+  sub r9, 1                                              // next block
   ja L(block)
 L(block_done):
   mov rdx, 1
-  mov rdi, qword ptr [rsp + 64]                          // m_left
+  mov rdi, qword ptr [rsp + 48]                          // m_left
   cmp rdi, rdx
   cmovb rdi, rdx
   sub rdi, rdx
-  mov rdx, qword ptr [rsp + 32]                          // args
+  mov rdx, qword ptr [rsp + 80]                          // args
   mov rdx, qword ptr [rdx + 8*13]                        // dst_stride
-  mov r9, qword ptr [rsp + 40]                           // dst_tile
+  mov r9, qword ptr [rsp + 56]                           // dst_tile
   lea r9, [r9 + rdx]
-  mov r10, qword ptr [rsp + 40]                          // dst_tile
+  mov r10, qword ptr [rsp + 56]                          // dst_tile
   test rdi, rdi                                          // dst_1
   cmovz r9, r10
   mov rdi, 2
-  mov r10, qword ptr [rsp + 64]                          // m_left
+  mov r10, qword ptr [rsp + 48]                          // m_left
   cmp r10, rdi
   cmovb r10, rdi
   sub r10, rdi
@@ -703,7 +709,7 @@ L(block_done):
   test r10, r10                                          // dst_2
   cmovz rdi, r9
   mov r10, 3
-  mov r11, qword ptr [rsp + 64]                          // m_left
+  mov r11, qword ptr [rsp + 48]                          // m_left
   cmp r11, r10
   cmovb r11, r10
   sub r11, r10
@@ -711,7 +717,7 @@ L(block_done):
   test r11, r11                                          // dst_3
   cmovz r10, rdi
   mov r11, 4
-  mov rbx, qword ptr [rsp + 64]                          // m_left
+  mov rbx, qword ptr [rsp + 48]                          // m_left
   cmp rbx, r11
   cmovb rbx, r11
   sub rbx, r11
@@ -719,30 +725,30 @@ L(block_done):
   test rbx, rbx                                          // dst_4
   cmovz r11, r10
   mov rbx, 5
-  mov rbp, qword ptr [rsp + 64]                          // m_left
+  mov rbp, qword ptr [rsp + 48]                          // m_left
   cmp rbp, rbx
   cmovb rbp, rbx
   sub rbp, rbx
   lea rdx, [r11 + rdx]
   test rbp, rbp                                          // dst_5
   cmovz rdx, r11
-  mov rbx, qword ptr [rsp + 56]                          // k_padded
+  mov rbx, qword ptr [rsp + 64]                          // k_padded
   shr rbx, 8                                             // super_blocks
   mov rbp, 5760
   imul rbx, rbp
-  mov rbp, qword ptr [rsp + 32]                          // args
+  mov rbp, qword ptr [rsp + 80]                          // args
   lea rbp, [rbp + 8*15]                                  // clamp
   vpbroadcastd zmm0, dword ptr [rbp + 0]                 // min
   vpbroadcastd zmm1, dword ptr [rbp + 4]                 // max
-  mov rbp, qword ptr [rsp + 48]                          // rhs_panel
+  mov rbp, qword ptr [rsp + 24]                          // rhs_panel
   lea rbx, [rbp + rbx]                                   // field
   mov rbp, 32
-  mov r12, qword ptr [rsp + 8]                           // n_left
+  mov r12, qword ptr [rsp + 0]                           // n_left
   cmp r12, rbp                                           // unless n_left at_least 
   jb L(if_else)
-  mov rbp, qword ptr [rsp + 32]                          // args
+  mov rbp, qword ptr [rsp + 80]                          // args
   mov rbp, qword ptr [rbp + 8*14]                        // bias
-  mov r12, qword ptr [rsp + 16]                          // column_bytes
+  mov r12, qword ptr [rsp + 8]                           // column_bytes
   lea r12, [rbp + r12]
   test rbp, rbp                                          // bias
   cmovz r12, rbx
@@ -791,24 +797,24 @@ L(block_done):
   vaddps zmm2, zmm2, zmm14                               // out
   vmaxps zmm2, zmm0, zmm2                                // out
   vminps zmm2, zmm1, zmm2                                // out_0_0
-  mov rdx, qword ptr [rsp + 40]                          // dst_tile
+  mov rdx, qword ptr [rsp + 56]                          // dst_tile
   vmovdqu64 zmmword ptr [rdx + 0], zmm2                  // out_0_0
   vaddps zmm2, zmm3, zmm15                               // out
   vmaxps zmm0, zmm0, zmm2                                // out
   vminps zmm0, zmm1, zmm0                                // out_0_1
-  mov rdx, qword ptr [rsp + 40]                          // dst_tile
+  mov rdx, qword ptr [rsp + 56]                          // dst_tile
   vmovdqu64 zmmword ptr [rdx + 64], zmm0                 // out_0_1
   jmp L(if_done)
 L(if_else):
   mov rbp, 16
-  mov r12, qword ptr [rsp + 8]                           // n_left
+  mov r12, qword ptr [rsp + 0]                           // n_left
   cmp r12, rbp
   cmova r12, rbp
   mov rbp, -1
   bzhi rbp, rbp, r12
   kmovw k1, ebp                                          // columns
   mov rbp, 16
-  mov r12, qword ptr [rsp + 8]                           // n_left
+  mov r12, qword ptr [rsp + 0]                           // n_left
   cmp r12, rbp
   cmovb r12, rbp
   sub r12, rbp
@@ -818,9 +824,9 @@ L(if_else):
   mov rbp, -1
   bzhi rbp, rbp, r12
   kmovw k2, ebp                                          // columns
-  mov rbp, qword ptr [rsp + 32]                          // args
+  mov rbp, qword ptr [rsp + 80]                          // args
   mov rbp, qword ptr [rbp + 8*14]                        // bias
-  mov r12, qword ptr [rsp + 16]                          // column_bytes
+  mov r12, qword ptr [rsp + 8]                           // column_bytes
   lea r12, [rbp + r12]
   test rbp, rbp                                          // bias
   cmovz r12, rbx
@@ -869,81 +875,81 @@ L(if_else):
   vaddps zmm2, zmm2, zmm14                               // out
   vmaxps zmm2, zmm0, zmm2                                // out
   vminps zmm2, zmm1, zmm2                                // out_0_0
-  mov rdx, qword ptr [rsp + 40]                          // dst_tile
+  mov rdx, qword ptr [rsp + 56]                          // dst_tile
   vmovdqu32 zmmword ptr [rdx + 0]{k1}, zmm2              // out_0_0
   vaddps zmm2, zmm3, zmm15                               // out
   vmaxps zmm0, zmm0, zmm2                                // out
   vminps zmm0, zmm1, zmm0                                // out_0_1
-  mov rdx, qword ptr [rsp + 40]                          // dst_tile
+  mov rdx, qword ptr [rsp + 56]                          // dst_tile
   vmovdqu32 zmmword ptr [rdx + 64]{k2}, zmm0             // out_0_1
 L(if_done):
-  mov rdx, qword ptr [rsp + 32]                          // args
+  mov rdx, qword ptr [rsp + 80]                          // args
   mov rdx, qword ptr [rdx + 8*13]                        // dst_stride
   mov rdi, 6
   imul rdx, rdi
   mov rdi, 6
-  mov r9, qword ptr [rsp + 64]                           // m_left
+  mov r9, qword ptr [rsp + 48]                           // m_left
   cmp r9, rdi
   cmovb r9, rdi
   sub r9, rdi
-  mov rdi, qword ptr [rsp + 40]                          // dst_tile
+  mov rdi, qword ptr [rsp + 56]                          // dst_tile
   lea rdx, [rdi + rdx]
-  mov rdi, qword ptr [rsp + 32]                          // args
+  mov rdi, qword ptr [rsp + 80]                          // args
   mov rdi, qword ptr [rdi + 8*6]                         // lhs_stride
   mov r10, 6
   imul rdi, r10
-  mov r10, qword ptr [rsp + 0]                           // lhs_panel
+  mov r10, qword ptr [rsp + 40]                          // lhs_panel
   lea rdi, [r10 + rdi]
   sub rcx, 6                                             // next m
   ja L(m)
 L(m_done):
   mov rcx, 32
-  mov rdi, qword ptr [rsp + 8]                           // n_left
+  mov rdi, qword ptr [rsp + 0]                           // n_left
   cmp rdi, rcx
   cmovb rdi, rcx
   sub rdi, rcx
-  mov rcx, qword ptr [rsp + 16]                          // column_bytes
+  mov rcx, qword ptr [rsp + 8]                           // column_bytes
   lea rcx, [rcx + 128]
-  mov rdx, qword ptr [rsp + 32]                          // args
+  mov rdx, qword ptr [rsp + 80]                          // args
   mov rdx, qword ptr [rdx + 8*11]                        // rhs_stride
-  mov r8, qword ptr [rsp + 48]                           // rhs_panel
+  mov r8, qword ptr [rsp + 24]                           // rhs_panel
   lea rdx, [r8 + rdx]
   sub rax, 32                                            // next n
   ja L(n)
 L(n_done):
 #if defined(__ELF__) || defined(__APPLE__)
-  mov rbx, qword ptr [rsp + 72]
-  mov rbp, qword ptr [rsp + 80]
-  mov r12, qword ptr [rsp + 88]
-  mov r13, qword ptr [rsp + 96]
-  mov r14, qword ptr [rsp + 104]
-  mov r15, qword ptr [rsp + 112]
-  add rsp, 120
-  .cfi_def_cfa_offset 8
-  vzeroupper
-  ret
-  .cfi_endproc
-#elif defined(_WIN32)
-  vzeroupper
-  mov rsi, qword ptr [rsp + 72]
-  mov rdi, qword ptr [rsp + 80]
   mov rbx, qword ptr [rsp + 88]
   mov rbp, qword ptr [rsp + 96]
   mov r12, qword ptr [rsp + 104]
   mov r13, qword ptr [rsp + 112]
   mov r14, qword ptr [rsp + 120]
   mov r15, qword ptr [rsp + 128]
-  vmovaps xmm6, xmmword ptr [rsp + 144]
-  vmovaps xmm7, xmmword ptr [rsp + 160]
-  vmovaps xmm8, xmmword ptr [rsp + 176]
-  vmovaps xmm9, xmmword ptr [rsp + 192]
-  vmovaps xmm10, xmmword ptr [rsp + 208]
-  vmovaps xmm11, xmmword ptr [rsp + 224]
-  vmovaps xmm12, xmmword ptr [rsp + 240]
-  vmovaps xmm13, xmmword ptr [rsp + 256]
-  vmovaps xmm14, xmmword ptr [rsp + 272]
-  vmovaps xmm15, xmmword ptr [rsp + 288]
-  add rsp, 312
+  add rsp, 136
+  .cfi_def_cfa_offset 8
+  vzeroupper
+  ret
+  .cfi_endproc
+#elif defined(_WIN32)
+  vzeroupper
+  mov rsi, qword ptr [rsp + 88]
+  mov rdi, qword ptr [rsp + 96]
+  mov rbx, qword ptr [rsp + 104]
+  mov rbp, qword ptr [rsp + 112]
+  mov r12, qword ptr [rsp + 120]
+  mov r13, qword ptr [rsp + 128]
+  mov r14, qword ptr [rsp + 136]
+  mov r15, qword ptr [rsp + 144]
+  vmovaps xmm6, xmmword ptr [rsp + 160]
+  vmovaps xmm7, xmmword ptr [rsp + 176]
+  vmovaps xmm8, xmmword ptr [rsp + 192]
+  vmovaps xmm9, xmmword ptr [rsp + 208]
+  vmovaps xmm10, xmmword ptr [rsp + 224]
+  vmovaps xmm11, xmmword ptr [rsp + 240]
+  vmovaps xmm12, xmmword ptr [rsp + 256]
+  vmovaps xmm13, xmmword ptr [rsp + 272]
+  vmovaps xmm14, xmmword ptr [rsp + 288]
+  vmovaps xmm15, xmmword ptr [rsp + 304]
+  add rsp, 328
   ret
   .seh_endproc
 #endif

@@ -12,10 +12,10 @@
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax n_left  rcx m_left  rdx lhs_5  rsi ahead_step  rdi lhs_1  r8 ahead  r9 lhs_2  r10 lhs_3
-//  r11 lhs_4  rbx scratch  rbp block_left  r12 lhs_panel  r13 -  r14 -  r15 k_left  zmm0 mask
-//  zmm1 top_mask  zmm2 f_0  zmm3 f_1  zmm4 f_2  zmm5 f_3  zmm6 f_4  zmm7 f_5  zmm8 f_6  zmm9 f_7
-//  zmm10 f_8  zmm11 f_9  zmm12 f_10  zmm13 tops ...  zmm14 tops ...  zmm15 raw_0 ...
+//  rax n_left  rcx m_left  rdx lhs_5  rsi ahead_step  rdi lhs_2  r8 ahead  r9 scratch  r10 lhs_3
+//  r11 lhs_4  rbx block_left  rbp lhs_panel  r12 -  r13 lhs_1  r14 -  r15 k_left  zmm0 mask
+//  zmm1 top_mask  zmm2 f_10  zmm3 f_0  zmm4 f_1  zmm5 f_2  zmm6 f_3  zmm7 f_4  zmm8 f_5  zmm9 f_6
+//  zmm10 f_7  zmm11 f_8  zmm12 f_9  zmm13 tops ...  zmm14 tops ...  zmm15 raw_0 ...
 //  zmm16 acc_5_1 ...  zmm17 acc_0_0 ...  zmm18 raw_1 ...  zmm19 mid_0 ...  zmm20 acc_1_0 ...
 //  zmm21 acc_0_1  zmm22 acc_2_0 ...  zmm23 acc_1_1  zmm24 acc_3_0 ...  zmm25 acc_2_1
 //  zmm26 acc_4_0 ...  zmm27 acc_3_1  zmm28 acc_5_0 ...  zmm29 acc_4_1  zmm30 tops ...
@@ -49,68 +49,68 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi3k16p32x4_6x32_avx512_vnni_far_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   endbr64
-  sub rsp, 200
-  .cfi_def_cfa_offset 208
-  mov qword ptr [rsp + 144], rbx
+  sub rsp, 264
+  .cfi_def_cfa_offset 272
+  mov qword ptr [rsp + 208], rbx
   .cfi_offset rbx, -64
-  mov qword ptr [rsp + 152], rbp
+  mov qword ptr [rsp + 216], rbp
   .cfi_offset rbp, -56
-  mov qword ptr [rsp + 160], r12
+  mov qword ptr [rsp + 224], r12
   .cfi_offset r12, -48
-  mov qword ptr [rsp + 168], r13
+  mov qword ptr [rsp + 232], r13
   .cfi_offset r13, -40
-  mov qword ptr [rsp + 176], r14
+  mov qword ptr [rsp + 240], r14
   .cfi_offset r14, -32
-  mov qword ptr [rsp + 184], r15
+  mov qword ptr [rsp + 248], r15
   .cfi_offset r15, -24
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p1x4_qsi3k16p32x4_6x32_avx512_vnni_far_asm
-  sub rsp, 376
-  .seh_stackalloc 376
-  mov qword ptr [rsp + 144], rsi
-  .seh_savereg rsi, 144
-  mov qword ptr [rsp + 152], rdi
-  .seh_savereg rdi, 152
-  mov qword ptr [rsp + 160], rbx
-  .seh_savereg rbx, 160
-  mov qword ptr [rsp + 168], rbp
-  .seh_savereg rbp, 168
-  mov qword ptr [rsp + 176], r12
-  .seh_savereg r12, 176
-  mov qword ptr [rsp + 184], r13
-  .seh_savereg r13, 184
-  mov qword ptr [rsp + 192], r14
-  .seh_savereg r14, 192
-  mov qword ptr [rsp + 200], r15
-  .seh_savereg r15, 200
-  vmovaps xmmword ptr [rsp + 208], xmm6
-  .seh_savexmm xmm6, 208
-  vmovaps xmmword ptr [rsp + 224], xmm7
-  .seh_savexmm xmm7, 224
-  vmovaps xmmword ptr [rsp + 240], xmm8
-  .seh_savexmm xmm8, 240
-  vmovaps xmmword ptr [rsp + 256], xmm9
-  .seh_savexmm xmm9, 256
-  vmovaps xmmword ptr [rsp + 272], xmm10
-  .seh_savexmm xmm10, 272
-  vmovaps xmmword ptr [rsp + 288], xmm11
-  .seh_savexmm xmm11, 288
-  vmovaps xmmword ptr [rsp + 304], xmm12
-  .seh_savexmm xmm12, 304
-  vmovaps xmmword ptr [rsp + 320], xmm13
-  .seh_savexmm xmm13, 320
-  vmovaps xmmword ptr [rsp + 336], xmm14
-  .seh_savexmm xmm14, 336
-  vmovaps xmmword ptr [rsp + 352], xmm15
-  .seh_savexmm xmm15, 352
+  sub rsp, 440
+  .seh_stackalloc 440
+  mov qword ptr [rsp + 208], rsi
+  .seh_savereg rsi, 208
+  mov qword ptr [rsp + 216], rdi
+  .seh_savereg rdi, 216
+  mov qword ptr [rsp + 224], rbx
+  .seh_savereg rbx, 224
+  mov qword ptr [rsp + 232], rbp
+  .seh_savereg rbp, 232
+  mov qword ptr [rsp + 240], r12
+  .seh_savereg r12, 240
+  mov qword ptr [rsp + 248], r13
+  .seh_savereg r13, 248
+  mov qword ptr [rsp + 256], r14
+  .seh_savereg r14, 256
+  mov qword ptr [rsp + 264], r15
+  .seh_savereg r15, 264
+  vmovaps xmmword ptr [rsp + 272], xmm6
+  .seh_savexmm xmm6, 272
+  vmovaps xmmword ptr [rsp + 288], xmm7
+  .seh_savexmm xmm7, 288
+  vmovaps xmmword ptr [rsp + 304], xmm8
+  .seh_savexmm xmm8, 304
+  vmovaps xmmword ptr [rsp + 320], xmm9
+  .seh_savexmm xmm9, 320
+  vmovaps xmmword ptr [rsp + 336], xmm10
+  .seh_savexmm xmm10, 336
+  vmovaps xmmword ptr [rsp + 352], xmm11
+  .seh_savexmm xmm11, 352
+  vmovaps xmmword ptr [rsp + 368], xmm12
+  .seh_savexmm xmm12, 368
+  vmovaps xmmword ptr [rsp + 384], xmm13
+  .seh_savexmm xmm13, 384
+  vmovaps xmmword ptr [rsp + 400], xmm14
+  .seh_savexmm xmm14, 400
+  vmovaps xmmword ptr [rsp + 416], xmm15
+  .seh_savexmm xmm15, 416
   .seh_endprologue
   mov rdi, rcx
 #endif
-  mov qword ptr [rsp + 40], rdi                          // args, kept in the frame
-  mov rax, qword ptr [rsp + 40]                          // args
+  mov qword ptr [rsp + 80], rdi                          // args, kept in the frame
+  mov rax, qword ptr [rsp + 80]                          // args
   mov rax, qword ptr [rax + 8*2]                         // n_left
   mov rcx, 0                                             // column_bytes
-  mov rdx, qword ptr [rsp + 40]                          // args
+  mov rdx, qword ptr [rsp + 80]                          // args
   mov rdx, qword ptr [rdx + 8*1]                         // m
   mov rsi, 224
   mov rdi, 6
@@ -144,7 +144,7 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi3k16p32x4_6x32_avx512_vnni_far_asm:
   mov rsi, 14
   test rdx, rdx                                          // ahead_step
   cmovz rsi, rdi
-  mov rdx, qword ptr [rsp + 40]                          // args
+  mov rdx, qword ptr [rsp + 80]                          // args
   mov rdx, qword ptr [rdx + 8*1]                         // m
   mov rdi, 64
   mov r8, 6
@@ -178,201 +178,208 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi3k16p32x4_6x32_avx512_vnni_far_asm:
   mov rdi, 4
   test rdx, rdx                                          // ahead_step
   cmovz rdi, r8
-  mov qword ptr [rsp + 24], rdi                          // ahead_step, kept in the frame
-  mov rdx, qword ptr [rsp + 40]                          // args
+  mov qword ptr [rsp + 16], rdi                          // ahead_step, kept in the frame
+  mov rdx, qword ptr [rsp + 80]                          // args
   mov rdx, qword ptr [rdx + 8*10]                        // rhs_panel
   mov rdi, rax                                           // n_left
   test rax, rax
   jz L(n_done)
 L(n):
-  mov qword ptr [rsp + 56], rdx                          // rhs_panel, kept in the frame
-  mov qword ptr [rsp + 16], rcx                          // column_bytes, kept in the frame
-  mov qword ptr [rsp + 8], rdi                           // n_left, kept in the frame
-  mov rcx, qword ptr [rsp + 40]                          // args
+  mov qword ptr [rsp + 24], rdx                          // rhs_panel, kept in the frame
+  mov qword ptr [rsp + 8], rcx                           // column_bytes, kept in the frame
+  mov qword ptr [rsp + 0], rdi                           // n_left, kept in the frame
+  mov rcx, qword ptr [rsp + 80]                          // args
   mov rcx, qword ptr [rcx + 8*1]                         // m_left
-  mov rdx, qword ptr [rsp + 40]                          // args
+  mov rdx, qword ptr [rsp + 80]                          // args
   mov rdx, qword ptr [rdx + 8*12]                        // dst
-  mov rdi, qword ptr [rsp + 16]                          // column_bytes
+  mov rdi, qword ptr [rsp + 8]                           // column_bytes
   lea rdx, [rdx + rdi]                                   // dst_tile
-  mov rdi, qword ptr [rsp + 40]                          // args
+  mov rdi, qword ptr [rsp + 80]                          // args
   mov rdi, qword ptr [rdi + 8*5]                         // lhs_panel
-  mov r8, qword ptr [rsp + 40]                           // args
+  mov r8, qword ptr [rsp + 80]                           // args
   mov r8, qword ptr [r8 + 8*19]                          // rhs_prefetch
-  mov r9, qword ptr [rsp + 56]                           // rhs_panel
+  mov r9, qword ptr [rsp + 24]                           // rhs_panel
   lea r8, [r9 + r8]                                      // ahead
   mov r9, rcx                                            // m_left
   test rcx, rcx
   jz L(m_done)
 L(m):
-  mov qword ptr [rsp + 64], r9                           // m_left, kept in the frame
-  mov qword ptr [rsp + 32], rdx                          // dst_tile, kept in the frame
-  mov qword ptr [rsp + 0], rdi                           // lhs_panel, kept in the frame
-  mov rdx, qword ptr [rsp + 32]                          // dst_tile
-  prefetchw byte ptr [rdx + 0]                           // dst_tile
-  mov rdx, qword ptr [rsp + 32]                          // dst_tile
-  prefetchw byte ptr [rdx + 64]                          // dst_tile
-  mov rdx, qword ptr [rsp + 40]                          // args
-  mov rdx, qword ptr [rdx + 8*3]                         // k
-  lea rdx, [rdx + 15]
-  and rdx, -16                                           // k_padded
-  mov qword ptr [rsp + 48], rdx                          // k_padded, kept in the frame
-  mov rdx, qword ptr [rsp + 40]                          // args
+  mov qword ptr [rsp + 56], rdx                          // dst_tile, kept in the frame
+  mov qword ptr [rsp + 48], r9                           // m_left, kept in the frame
+  mov qword ptr [rsp + 40], rdi                          // lhs_panel, kept in the frame
+  mov qword ptr [rsp + 32], r8                           // ahead, kept in the frame
+  mov rdx, 1
+  mov rdi, qword ptr [rsp + 48]                          // m_left
+  cmp rdi, rdx
+  cmovb rdi, rdx
+  sub rdi, rdx
+  mov rdx, qword ptr [rsp + 80]                          // args
   mov rdx, qword ptr [rdx + 8*6]                         // lhs_stride
-  mov rdi, 1
-  mov r9, qword ptr [rsp + 64]                           // m_left
-  cmp r9, rdi
-  cmovb r9, rdi
-  sub r9, rdi
-  mov rdi, qword ptr [rsp + 0]                           // lhs_panel
+  mov r8, qword ptr [rsp + 40]                           // lhs_panel
+  lea r8, [r8 + rdx]
+  mov r9, qword ptr [rsp + 40]                           // lhs_panel
+  test rdi, rdi                                          // lhs_1
+  cmovz r8, r9
+  mov qword ptr [rsp + 72], r8                           // lhs_1, kept in the frame
+  mov rdi, 2
+  mov r8, qword ptr [rsp + 48]                           // m_left
+  cmp r8, rdi
+  cmovb r8, rdi
+  sub r8, rdi
+  mov rdi, qword ptr [rsp + 72]                          // lhs_1
   lea rdi, [rdi + rdx]
-  mov r10, qword ptr [rsp + 0]                           // lhs_panel
-  test r9, r9                                            // lhs_1
-  cmovz rdi, r10
-  mov r9, 2
-  mov r10, qword ptr [rsp + 64]                          // m_left
-  cmp r10, r9
-  cmovb r10, r9
-  sub r10, r9
-  lea r9, [rdi + rdx]
-  test r10, r10                                          // lhs_2
-  cmovz r9, rdi
-  mov r10, 3
-  mov r11, qword ptr [rsp + 64]                          // m_left
-  cmp r11, r10
-  cmovb r11, r10
-  sub r11, r10
-  lea r10, [r9 + rdx]
-  test r11, r11                                          // lhs_3
-  cmovz r10, r9
-  mov r11, 4
-  mov rbx, qword ptr [rsp + 64]                          // m_left
-  cmp rbx, r11
-  cmovb rbx, r11
-  sub rbx, r11
+  mov r9, qword ptr [rsp + 72]                           // lhs_1
+  test r8, r8                                            // lhs_2
+  cmovz rdi, r9
+  mov r8, 3
+  mov r9, qword ptr [rsp + 48]                           // m_left
+  cmp r9, r8
+  cmovb r9, r8
+  sub r9, r8
+  lea r10, [rdi + rdx]
+  test r9, r9                                            // lhs_3
+  cmovz r10, rdi
+  mov r8, 4
+  mov r9, qword ptr [rsp + 48]                           // m_left
+  cmp r9, r8
+  cmovb r9, r8
+  sub r9, r8
   lea r11, [r10 + rdx]
-  test rbx, rbx                                          // lhs_4
+  test r9, r9                                            // lhs_4
   cmovz r11, r10
+  mov r8, 5
+  mov r9, qword ptr [rsp + 48]                           // m_left
+  cmp r9, r8
+  cmovb r9, r8
+  sub r9, r8
   lea rdx, [r11 + rdx]
-  mov rbx, 5
-  mov rbp, qword ptr [rsp + 64]                          // m_left
-  cmp rbp, rbx
-  cmovb rbp, rbx
-  sub rbp, rbx
-  test rbp, rbp                                          // lhs_5
+  test r9, r9                                            // lhs_5
   cmovz rdx, r11
-  mov rbx, qword ptr [rsp + 40]                          // args
-  mov rbx, qword ptr [rbx + 8*13]                        // dst_stride
-  mov rbp, 1
-  mov r12, qword ptr [rsp + 64]                          // m_left
+  mov r8, 1
+  mov r9, qword ptr [rsp + 48]                           // m_left
+  cmp r9, r8
+  cmovb r9, r8
+  sub r9, r8
+  mov r8, qword ptr [rsp + 80]                           // args
+  mov r8, qword ptr [r8 + 8*13]                          // dst_stride
+  mov rbx, qword ptr [rsp + 56]                          // dst_tile
+  lea rbx, [rbx + r8]
+  mov rbp, qword ptr [rsp + 56]                          // dst_tile
+  test r9, r9                                            // dst_1
+  cmovz rbx, rbp
+  mov r9, 2
+  mov rbp, qword ptr [rsp + 48]                          // m_left
+  cmp rbp, r9
+  cmovb rbp, r9
+  sub rbp, r9
+  lea r9, [rbx + r8]
+  test rbp, rbp                                          // dst_2
+  cmovz r9, rbx
+  mov rbp, 3
+  mov r12, qword ptr [rsp + 48]                          // m_left
   cmp r12, rbp
   cmovb r12, rbp
   sub r12, rbp
-  mov rbp, qword ptr [rsp + 32]                          // dst_tile
-  lea rbp, [rbp + rbx]
-  mov r13, qword ptr [rsp + 32]                          // dst_tile
-  test r12, r12                                          // dst_1
-  cmovz rbp, r13
-  prefetchw byte ptr [rbp + 0]                           // dst_1
-  prefetchw byte ptr [rbp + 64]                          // dst_1
-  mov r12, 2
-  mov r13, qword ptr [rsp + 64]                          // m_left
-  cmp r13, r12
-  cmovb r13, r12
-  sub r13, r12
-  lea r12, [rbp + rbx]
-  test r13, r13                                          // dst_2
-  cmovz r12, rbp
-  prefetchw byte ptr [r12 + 0]                           // dst_2
-  prefetchw byte ptr [r12 + 64]                          // dst_2
-  mov rbp, 3
-  mov r13, qword ptr [rsp + 64]                          // m_left
-  cmp r13, rbp
-  cmovb r13, rbp
-  sub r13, rbp
-  lea rbp, [r12 + rbx]
-  test r13, r13                                          // dst_3
-  cmovz rbp, r12
-  prefetchw byte ptr [rbp + 0]                           // dst_3
-  prefetchw byte ptr [rbp + 64]                          // dst_3
+  lea rbp, [r9 + r8]
+  test r12, r12                                          // dst_3
+  cmovz rbp, r9
   mov r12, 4
-  mov r13, qword ptr [rsp + 64]                          // m_left
+  mov r13, qword ptr [rsp + 48]                          // m_left
   cmp r13, r12
   cmovb r13, r12
   sub r13, r12
-  lea r12, [rbp + rbx]
+  lea r12, [rbp + r8]
   test r13, r13                                          // dst_4
   cmovz r12, rbp
-  lea rbx, [r12 + rbx]
+  mov r13, 5
+  mov r14, qword ptr [rsp + 48]                          // m_left
+  cmp r14, r13
+  cmovb r14, r13
+  sub r14, r13
+  lea r8, [r12 + r8]
+  test r14, r14                                          // dst_5
+  cmovz r8, r12
+  mov r13, qword ptr [rsp + 56]                          // dst_tile
+  prefetchw byte ptr [r13 + 0]                           // dst_tile
+  mov r13, qword ptr [rsp + 56]                          // dst_tile
+  prefetchw byte ptr [r13 + 64]                          // dst_tile
+  prefetchw byte ptr [rbx + 0]                           // dst_1
+  prefetchw byte ptr [rbx + 64]                          // dst_1
+  prefetchw byte ptr [r9 + 0]                            // dst_2
+  prefetchw byte ptr [r9 + 64]                           // dst_2
+  prefetchw byte ptr [rbp + 0]                           // dst_3
+  prefetchw byte ptr [rbp + 64]                          // dst_3
   prefetchw byte ptr [r12 + 0]                           // dst_4
   prefetchw byte ptr [r12 + 64]                          // dst_4
-  mov rbp, 5
-  mov r13, qword ptr [rsp + 64]                          // m_left
-  cmp r13, rbp
-  cmovb r13, rbp
-  sub r13, rbp
-  test r13, r13                                          // dst_5
-  cmovz rbx, r12
-  prefetchw byte ptr [rbx + 0]                           // dst_5
-  prefetchw byte ptr [rbx + 64]                          // dst_5
-  mov rbx, 50529027
-  vpbroadcastd zmm0, ebx                                 // mask
-  mov rbx, 67372036
-  vpbroadcastd zmm1, ebx                                 // top_mask
-  lea rbx, [rsp + 80]                                    // scratch
-  vpxord zmm2, zmm2, zmm2                                // f_0
-  vpxord zmm3, zmm3, zmm3                                // f_1
-  vpxord zmm4, zmm4, zmm4                                // f_2
-  vpxord zmm5, zmm5, zmm5                                // f_3
-  vpxord zmm6, zmm6, zmm6                                // f_4
-  vpxord zmm7, zmm7, zmm7                                // f_5
-  vpxord zmm8, zmm8, zmm8                                // f_6
-  vpxord zmm9, zmm9, zmm9                                // f_7
-  vpxord zmm10, zmm10, zmm10                             // f_8
-  vpxord zmm11, zmm11, zmm11                             // f_9
-  vpxord zmm12, zmm12, zmm12                             // f_10
-  vmovdqu64 zmmword ptr [rbx + 0], zmm12                 // f_10
-  mov rbp, qword ptr [rsp + 48]                          // k_padded
-  shr rbp, 8                                             // super_blocks
-  mov r12, qword ptr [rsp + 0]                           // lhs_panel
-  mov r13, qword ptr [rsp + 56]                          // rhs_panel
-  test rbp, rbp
+  prefetchw byte ptr [r8 + 0]                            // dst_5
+  prefetchw byte ptr [r8 + 64]                           // dst_5
+  mov r8, qword ptr [rsp + 80]                           // args
+  mov r8, qword ptr [r8 + 8*3]                           // k
+  lea r8, [r8 + 15]
+  and r8, -16                                            // k_padded
+  mov qword ptr [rsp + 64], r8                           // k_padded, kept in the frame
+  mov r8, 50529027
+  vpbroadcastd zmm0, r8d                                 // mask
+  mov r8, 67372036
+  vpbroadcastd zmm1, r8d                                 // top_mask
+  lea r9, [rsp + 144]                                    // scratch
+  and r9, -64                                            // scratch
+  vpxord zmm2, zmm2, zmm2                                // f_10
+  vmovdqu64 zmmword ptr [r9 + 0], zmm2                   // f_10
+  vpxord zmm3, zmm3, zmm3                                // f_0
+  vpxord zmm4, zmm4, zmm4                                // f_1
+  vpxord zmm5, zmm5, zmm5                                // f_2
+  vpxord zmm6, zmm6, zmm6                                // f_3
+  vpxord zmm7, zmm7, zmm7                                // f_4
+  vpxord zmm8, zmm8, zmm8                                // f_5
+  vpxord zmm9, zmm9, zmm9                                // f_6
+  vpxord zmm10, zmm10, zmm10                             // f_7
+  vpxord zmm11, zmm11, zmm11                             // f_8
+  vpxord zmm12, zmm12, zmm12                             // f_9
+  mov rbx, qword ptr [rsp + 64]                          // k_padded
+  shr rbx, 8                                             // super_blocks
+  mov rbp, qword ptr [rsp + 40]                          // lhs_panel
+  mov r12, qword ptr [rsp + 24]                          // rhs_panel
+  mov r8, qword ptr [rsp + 32]                           // ahead
+  mov r13, qword ptr [rsp + 72]                          // lhs_1
+  test rbx, rbx
   jz L(block_done)
 L(block):
-  lea r14, [r13 + 64]
+  lea r14, [r12 + 64]
   mov r15, 16
-  mov r13, r14
+  mov r12, r14
   test r15, r15
   jz L(k_done)
   .balign 64
 L(k):
-  vmovdqu64 zmm13, zmmword ptr [r13 + 128]               // tops
+  vmovdqu64 zmm13, zmmword ptr [r12 + 128]               // tops
   vpslld zmm14, zmm13, 2                                 // tops
-  vmovdqu64 zmm15, zmmword ptr [r13 + 0]                 // raw_0
+  vmovdqu64 zmm15, zmmword ptr [r12 + 0]                 // raw_0
   vpandd zmm16, zmm15, zmm0                              // lo_0
   vpternlogd zmm16, zmm14, zmm1, 0xf8                    // code_0
-  vmovdqu64 zmm14, zmmword ptr [r13 + 128]               // tops
+  vmovdqu64 zmm14, zmmword ptr [r12 + 128]               // tops
   vpsrld zmm17, zmm14, 2                                 // tops
-  vmovdqu64 zmm18, zmmword ptr [r13 + 64]                // raw_1
+  vmovdqu64 zmm18, zmmword ptr [r12 + 64]                // raw_1
   vpandd zmm19, zmm18, zmm0                              // lo_1
   vpternlogd zmm19, zmm17, zmm1, 0xf8                    // code_1
   prefetcht1 byte ptr [r8 + 0]                           // ahead
   prefetcht1 byte ptr [r8 + 64]                          // ahead
   prefetcht1 byte ptr [r8 + 128]                         // ahead
   prefetcht1 byte ptr [r8 + 192]                         // ahead
-  vpbroadcastd zmm17, dword ptr [r12 + 16]               // acc_0_0
-  vpbroadcastd zmm20, dword ptr [r12 + 0]                // a_0
+  vpbroadcastd zmm17, dword ptr [rbp + 16]               // acc_0_0
+  vpbroadcastd zmm20, dword ptr [rbp + 0]                // a_0
   vpdpbusd zmm17, zmm16, zmm20                           // acc_0_0
-  vpbroadcastd zmm21, dword ptr [r12 + 16]               // acc_0_1
+  vpbroadcastd zmm21, dword ptr [rbp + 16]               // acc_0_1
   vpdpbusd zmm21, zmm19, zmm20                           // acc_0_1
-  vpbroadcastd zmm20, dword ptr [rdi + 16]               // acc_1_0
-  vpbroadcastd zmm22, dword ptr [rdi + 0]                // a_1
+  vpbroadcastd zmm20, dword ptr [r13 + 16]               // acc_1_0
+  vpbroadcastd zmm22, dword ptr [r13 + 0]                // a_1
   vpdpbusd zmm20, zmm16, zmm22                           // acc_1_0
-  vpbroadcastd zmm23, dword ptr [rdi + 16]               // acc_1_1
+  vpbroadcastd zmm23, dword ptr [r13 + 16]               // acc_1_1
   vpdpbusd zmm23, zmm19, zmm22                           // acc_1_1
-  vpbroadcastd zmm22, dword ptr [r9 + 16]                // acc_2_0
-  vpbroadcastd zmm24, dword ptr [r9 + 0]                 // a_2
+  vpbroadcastd zmm22, dword ptr [rdi + 16]               // acc_2_0
+  vpbroadcastd zmm24, dword ptr [rdi + 0]                // a_2
   vpdpbusd zmm22, zmm16, zmm24                           // acc_2_0
-  vpbroadcastd zmm25, dword ptr [r9 + 16]                // acc_2_1
+  vpbroadcastd zmm25, dword ptr [rdi + 16]               // acc_2_1
   vpdpbusd zmm25, zmm19, zmm24                           // acc_2_1
   vpbroadcastd zmm24, dword ptr [r10 + 16]               // acc_3_0
   vpbroadcastd zmm26, dword ptr [r10 + 0]                // a_3
@@ -397,13 +404,13 @@ L(k):
   vpandd zmm30, zmm30, zmm0                              // mid_1
   vpsrld zmm31, zmm14, 3                                 // tops
   vpternlogd zmm30, zmm31, zmm1, 0xf8                    // code_1
-  vpbroadcastd zmm31, dword ptr [r12 + 4]                // a_0
+  vpbroadcastd zmm31, dword ptr [rbp + 4]                // a_0
   vpdpbusd zmm17, zmm19, zmm31                           // acc_0_0
   vpdpbusd zmm21, zmm30, zmm31                           // acc_0_1
-  vpbroadcastd zmm31, dword ptr [rdi + 4]                // a_1
+  vpbroadcastd zmm31, dword ptr [r13 + 4]                // a_1
   vpdpbusd zmm20, zmm19, zmm31                           // acc_1_0
   vpdpbusd zmm23, zmm30, zmm31                           // acc_1_1
-  vpbroadcastd zmm31, dword ptr [r9 + 4]                 // a_2
+  vpbroadcastd zmm31, dword ptr [rdi + 4]                // a_2
   vpdpbusd zmm22, zmm19, zmm31                           // acc_2_0
   vpdpbusd zmm25, zmm30, zmm31                           // acc_2_1
   vpbroadcastd zmm31, dword ptr [r10 + 4]                // a_3
@@ -422,13 +429,13 @@ L(k):
   vpandd zmm30, zmm30, zmm0                              // mid_1
   vpsrld zmm31, zmm14, 4                                 // tops
   vpternlogd zmm30, zmm31, zmm1, 0xf8                    // code_1
-  vpbroadcastd zmm31, dword ptr [r12 + 8]                // a_0
+  vpbroadcastd zmm31, dword ptr [rbp + 8]                // a_0
   vpdpbusd zmm17, zmm19, zmm31                           // acc_0_0
   vpdpbusd zmm21, zmm30, zmm31                           // acc_0_1
-  vpbroadcastd zmm31, dword ptr [rdi + 8]                // a_1
+  vpbroadcastd zmm31, dword ptr [r13 + 8]                // a_1
   vpdpbusd zmm20, zmm19, zmm31                           // acc_1_0
   vpdpbusd zmm23, zmm30, zmm31                           // acc_1_1
-  vpbroadcastd zmm31, dword ptr [r9 + 8]                 // a_2
+  vpbroadcastd zmm31, dword ptr [rdi + 8]                // a_2
   vpdpbusd zmm22, zmm19, zmm31                           // acc_2_0
   vpdpbusd zmm25, zmm30, zmm31                           // acc_2_1
   vpbroadcastd zmm31, dword ptr [r10 + 8]                // a_3
@@ -448,13 +455,13 @@ L(k):
   vpandd zmm13, zmm13, zmm0                              // hi_1
   vpsrld zmm14, zmm14, 5                                 // tops
   vpternlogd zmm13, zmm14, zmm1, 0xf8                    // code_1
-  vpbroadcastd zmm14, dword ptr [r12 + 12]               // a_0
+  vpbroadcastd zmm14, dword ptr [rbp + 12]               // a_0
   vpdpbusd zmm17, zmm15, zmm14                           // acc_0_0
   vpdpbusd zmm21, zmm13, zmm14                           // acc_0_1
-  vpbroadcastd zmm14, dword ptr [rdi + 12]               // a_1
+  vpbroadcastd zmm14, dword ptr [r13 + 12]               // a_1
   vpdpbusd zmm20, zmm15, zmm14                           // acc_1_0
   vpdpbusd zmm23, zmm13, zmm14                           // acc_1_1
-  vpbroadcastd zmm14, dword ptr [r9 + 12]                // a_2
+  vpbroadcastd zmm14, dword ptr [rdi + 12]               // a_2
   vpdpbusd zmm22, zmm15, zmm14                           // acc_2_0
   vpdpbusd zmm25, zmm13, zmm14                           // acc_2_1
   vpbroadcastd zmm14, dword ptr [r10 + 12]               // a_3
@@ -467,87 +474,87 @@ L(k):
   vpdpbusd zmm28, zmm15, zmm14                           // acc_5_0
   vpdpbusd zmm16, zmm13, zmm14                           // acc_5_1
   vcvtph2ps zmm13, ymmword ptr [r14 + -64]               // zero_0
-  vpmovsxbd zmm14, xmmword ptr [r13 + 192]               // scale_0
+  vpmovsxbd zmm14, xmmword ptr [r12 + 192]               // scale_0
   vcvtdq2ps zmm14, zmm14                                 // scale_0
   vmulps zmm13, zmm14, zmm13                             // scale_0
   vcvtdq2ps zmm14, zmm17                                 // real
-  vmulps zmm14, zmm14, dword ptr [r12 + 20]{1to16}       // real
+  vmulps zmm14, zmm14, dword ptr [rbp + 20]{1to16}       // real
   vcvtdq2ps zmm15, zmm20                                 // real
-  vmulps zmm15, zmm15, dword ptr [rdi + 20]{1to16}       // real
+  vmulps zmm15, zmm15, dword ptr [r13 + 20]{1to16}       // real
   vcvtdq2ps zmm17, zmm22                                 // real
-  vmulps zmm17, zmm17, dword ptr [r9 + 20]{1to16}        // real
+  vmulps zmm17, zmm17, dword ptr [rdi + 20]{1to16}       // real
   vcvtdq2ps zmm18, zmm24                                 // real
   vmulps zmm18, zmm18, dword ptr [r10 + 20]{1to16}       // real
   vcvtdq2ps zmm19, zmm26                                 // real
   vmulps zmm19, zmm19, dword ptr [r11 + 20]{1to16}       // real
   vcvtdq2ps zmm20, zmm28                                 // real
   vmulps zmm20, zmm20, dword ptr [rdx + 20]{1to16}       // real
-  vfmadd231ps zmm2, zmm14, zmm13                         // f_0
-  vfmadd231ps zmm4, zmm15, zmm13                         // f_2
-  vfmadd231ps zmm6, zmm17, zmm13                         // f_4
-  vfmadd231ps zmm8, zmm18, zmm13                         // f_6
-  vfmadd231ps zmm10, zmm19, zmm13                        // f_8
-  vfmadd231ps zmm12, zmm20, zmm13                        // f_10
+  vfmadd231ps zmm3, zmm14, zmm13                         // f_0
+  vfmadd231ps zmm5, zmm15, zmm13                         // f_2
+  vfmadd231ps zmm7, zmm17, zmm13                         // f_4
+  vfmadd231ps zmm9, zmm18, zmm13                         // f_6
+  vfmadd231ps zmm11, zmm19, zmm13                        // f_8
+  vfmadd231ps zmm2, zmm20, zmm13                         // f_10
   vcvtph2ps zmm13, ymmword ptr [r14 + -32]               // zero_1
-  vpmovsxbd zmm14, xmmword ptr [r13 + 208]               // scale_1
+  vpmovsxbd zmm14, xmmword ptr [r12 + 208]               // scale_1
   vcvtdq2ps zmm14, zmm14                                 // scale_1
   vmulps zmm13, zmm14, zmm13                             // scale_1
   vcvtdq2ps zmm14, zmm21                                 // real
-  vmulps zmm14, zmm14, dword ptr [r12 + 20]{1to16}       // real
+  vmulps zmm14, zmm14, dword ptr [rbp + 20]{1to16}       // real
   vcvtdq2ps zmm15, zmm23                                 // real
-  vmulps zmm15, zmm15, dword ptr [rdi + 20]{1to16}       // real
+  vmulps zmm15, zmm15, dword ptr [r13 + 20]{1to16}       // real
   vcvtdq2ps zmm17, zmm25                                 // real
-  vmulps zmm17, zmm17, dword ptr [r9 + 20]{1to16}        // real
+  vmulps zmm17, zmm17, dword ptr [rdi + 20]{1to16}       // real
   vcvtdq2ps zmm18, zmm27                                 // real
   vmulps zmm18, zmm18, dword ptr [r10 + 20]{1to16}       // real
   vcvtdq2ps zmm19, zmm29                                 // real
   vmulps zmm19, zmm19, dword ptr [r11 + 20]{1to16}       // real
   vcvtdq2ps zmm16, zmm16                                 // real
   vmulps zmm16, zmm16, dword ptr [rdx + 20]{1to16}       // real
-  vfmadd231ps zmm3, zmm14, zmm13                         // f_1
-  vfmadd231ps zmm5, zmm15, zmm13                         // f_3
-  vfmadd231ps zmm7, zmm17, zmm13                         // f_5
-  vfmadd231ps zmm9, zmm18, zmm13                         // f_7
-  vfmadd231ps zmm11, zmm19, zmm13                        // f_9
-  vmovdqu64 zmm14, zmmword ptr [rbx + 0]                 // f_11
+  vfmadd231ps zmm4, zmm14, zmm13                         // f_1
+  vfmadd231ps zmm6, zmm15, zmm13                         // f_3
+  vfmadd231ps zmm8, zmm17, zmm13                         // f_5
+  vfmadd231ps zmm10, zmm18, zmm13                        // f_7
+  vfmadd231ps zmm12, zmm19, zmm13                        // f_9
+  vmovdqu64 zmm14, zmmword ptr [r9 + 0]                  // f_11
   vfmadd231ps zmm14, zmm16, zmm13                        // f_11
-  vmovdqu64 zmmword ptr [rbx + 0], zmm14                 // f_11
-  lea r12, [r12 + 24]
+  vmovdqu64 zmmword ptr [r9 + 0], zmm14                  // f_11
+  lea rbp, [rbp + 24]
+  lea r13, [r13 + 24]
   lea rdi, [rdi + 24]
-  lea r9, [r9 + 24]
   lea r10, [r10 + 24]
   lea r11, [r11 + 24]
   lea rdx, [rdx + 24]
-  lea r13, [r13 + 224]
+  lea r12, [r12 + 224]
   lea r8, [r8 + rsi]                                     // ahead
   sub r15, 1                                             // next k
   ja L(k)
 L(k_done):
-  mov r14, qword ptr [rsp + 24]                          // ahead_step
+  mov r14, qword ptr [rsp + 16]                          // ahead_step
   lea r8, [r8 + r14]                                     // ahead
-  sub rbp, 1                                             // next block
+  sub rbx, 1                                             // next block
   ja L(block)
 L(block_done):
-  vmovdqu64 zmm0, zmmword ptr [rbx + 0]                  // f_11
-  mov rdx, qword ptr [rsp + 40]                          // args
+  vmovdqu64 zmm0, zmmword ptr [r9 + 0]                   // f_11
+  mov rdx, qword ptr [rsp + 80]                          // args
   lea rdx, [rdx + 8*15]                                  // clamp
   vpbroadcastd zmm1, dword ptr [rdx + 0]                 // min
   vpbroadcastd zmm13, dword ptr [rdx + 4]                // max
   mov rdx, 32
-  mov rdi, qword ptr [rsp + 40]                          // args
+  mov rdi, qword ptr [rsp + 80]                          // args
   mov rdi, qword ptr [rdi + 8*13]                        // dst_stride
   mov r9, 1
-  mov r10, qword ptr [rsp + 64]                          // m_left
+  mov r10, qword ptr [rsp + 48]                          // m_left
   cmp r10, r9
   cmovb r10, r9
   sub r10, r9
-  mov r9, qword ptr [rsp + 32]                           // dst_tile
+  mov r9, qword ptr [rsp + 56]                           // dst_tile
   lea r9, [r9 + rdi]
-  mov r11, qword ptr [rsp + 32]                          // dst_tile
+  mov r11, qword ptr [rsp + 56]                          // dst_tile
   test r10, r10                                          // dst_1
   cmovz r9, r11
   mov r10, 2
-  mov r11, qword ptr [rsp + 64]                          // m_left
+  mov r11, qword ptr [rsp + 48]                          // m_left
   cmp r11, r10
   cmovb r11, r10
   sub r11, r10
@@ -555,7 +562,7 @@ L(block_done):
   test r11, r11                                          // dst_2
   cmovz r10, r9
   mov r11, 3
-  mov rbx, qword ptr [rsp + 64]                          // m_left
+  mov rbx, qword ptr [rsp + 48]                          // m_left
   cmp rbx, r11
   cmovb rbx, r11
   sub rbx, r11
@@ -563,7 +570,7 @@ L(block_done):
   test rbx, rbx                                          // dst_3
   cmovz r11, r10
   mov rbx, 4
-  mov rbp, qword ptr [rsp + 64]                          // m_left
+  mov rbp, qword ptr [rsp + 48]                          // m_left
   cmp rbp, rbx
   cmovb rbp, rbx
   sub rbp, rbx
@@ -571,91 +578,91 @@ L(block_done):
   test rbp, rbp                                          // dst_4
   cmovz rbx, r11
   mov rbp, 5
-  mov r12, qword ptr [rsp + 64]                          // m_left
+  mov r12, qword ptr [rsp + 48]                          // m_left
   cmp r12, rbp
   cmovb r12, rbp
   sub r12, rbp
   lea rdi, [rbx + rdi]
   test r12, r12                                          // dst_5
   cmovz rdi, rbx
-  mov rbp, qword ptr [rsp + 48]                          // k_padded
+  mov rbp, qword ptr [rsp + 64]                          // k_padded
   shr rbp, 8                                             // super_blocks
   mov r12, 3648
   imul rbp, r12
-  mov r12, qword ptr [rsp + 56]                          // rhs_panel
+  mov r12, qword ptr [rsp + 24]                          // rhs_panel
   lea rbp, [r12 + rbp]                                   // field
-  mov r12, qword ptr [rsp + 8]                           // n_left
+  mov r12, qword ptr [rsp + 0]                           // n_left
   cmp r12, rdx                                           // unless n_left at_least 
   jb L(if_else)
-  mov rdx, qword ptr [rsp + 40]                          // args
+  mov rdx, qword ptr [rsp + 80]                          // args
   mov rdx, qword ptr [rdx + 8*14]                        // bias
-  mov r12, qword ptr [rsp + 16]                          // column_bytes
+  mov r12, qword ptr [rsp + 8]                           // column_bytes
   lea r12, [rdx + r12]
   test rdx, rdx                                          // bias
   cmovz r12, rbp
   vmovdqu64 zmm14, zmmword ptr [r12 + 0]                 // bias
   vmovdqu64 zmm15, zmmword ptr [r12 + 64]                // bias
-  vaddps zmm12, zmm12, zmm14                             // out
-  vmaxps zmm12, zmm1, zmm12                              // out
-  vminps zmm12, zmm13, zmm12                             // out_5_0
-  vmovdqu64 zmmword ptr [rdi + 0], zmm12                 // out_5_0
+  vaddps zmm2, zmm2, zmm14                               // out
+  vmaxps zmm2, zmm1, zmm2                                // out
+  vminps zmm2, zmm13, zmm2                               // out_5_0
+  vmovdqu64 zmmword ptr [rdi + 0], zmm2                  // out_5_0
   vaddps zmm0, zmm0, zmm15                               // out
   vmaxps zmm0, zmm1, zmm0                                // out
   vminps zmm0, zmm13, zmm0                               // out_5_1
   vmovdqu64 zmmword ptr [rdi + 64], zmm0                 // out_5_1
-  vaddps zmm0, zmm10, zmm14                              // out
+  vaddps zmm0, zmm11, zmm14                              // out
   vmaxps zmm0, zmm1, zmm0                                // out
   vminps zmm0, zmm13, zmm0                               // out_4_0
   vmovdqu64 zmmword ptr [rbx + 0], zmm0                  // out_4_0
-  vaddps zmm0, zmm11, zmm15                              // out
+  vaddps zmm0, zmm12, zmm15                              // out
   vmaxps zmm0, zmm1, zmm0                                // out
   vminps zmm0, zmm13, zmm0                               // out_4_1
   vmovdqu64 zmmword ptr [rbx + 64], zmm0                 // out_4_1
-  vaddps zmm0, zmm8, zmm14                               // out
+  vaddps zmm0, zmm9, zmm14                               // out
   vmaxps zmm0, zmm1, zmm0                                // out
   vminps zmm0, zmm13, zmm0                               // out_3_0
   vmovdqu64 zmmword ptr [r11 + 0], zmm0                  // out_3_0
-  vaddps zmm0, zmm9, zmm15                               // out
+  vaddps zmm0, zmm10, zmm15                              // out
   vmaxps zmm0, zmm1, zmm0                                // out
   vminps zmm0, zmm13, zmm0                               // out_3_1
   vmovdqu64 zmmword ptr [r11 + 64], zmm0                 // out_3_1
-  vaddps zmm0, zmm6, zmm14                               // out
+  vaddps zmm0, zmm7, zmm14                               // out
   vmaxps zmm0, zmm1, zmm0                                // out
   vminps zmm0, zmm13, zmm0                               // out_2_0
   vmovdqu64 zmmword ptr [r10 + 0], zmm0                  // out_2_0
-  vaddps zmm0, zmm7, zmm15                               // out
+  vaddps zmm0, zmm8, zmm15                               // out
   vmaxps zmm0, zmm1, zmm0                                // out
   vminps zmm0, zmm13, zmm0                               // out_2_1
   vmovdqu64 zmmword ptr [r10 + 64], zmm0                 // out_2_1
-  vaddps zmm0, zmm4, zmm14                               // out
+  vaddps zmm0, zmm5, zmm14                               // out
   vmaxps zmm0, zmm1, zmm0                                // out
   vminps zmm0, zmm13, zmm0                               // out_1_0
   vmovdqu64 zmmword ptr [r9 + 0], zmm0                   // out_1_0
-  vaddps zmm0, zmm5, zmm15                               // out
+  vaddps zmm0, zmm6, zmm15                               // out
   vmaxps zmm0, zmm1, zmm0                                // out
   vminps zmm0, zmm13, zmm0                               // out_1_1
   vmovdqu64 zmmword ptr [r9 + 64], zmm0                  // out_1_1
-  vaddps zmm0, zmm2, zmm14                               // out
+  vaddps zmm0, zmm3, zmm14                               // out
   vmaxps zmm0, zmm1, zmm0                                // out
   vminps zmm0, zmm13, zmm0                               // out_0_0
-  mov rdx, qword ptr [rsp + 32]                          // dst_tile
+  mov rdx, qword ptr [rsp + 56]                          // dst_tile
   vmovdqu64 zmmword ptr [rdx + 0], zmm0                  // out_0_0
-  vaddps zmm0, zmm3, zmm15                               // out
+  vaddps zmm0, zmm4, zmm15                               // out
   vmaxps zmm0, zmm1, zmm0                                // out
   vminps zmm0, zmm13, zmm0                               // out_0_1
-  mov rdx, qword ptr [rsp + 32]                          // dst_tile
+  mov rdx, qword ptr [rsp + 56]                          // dst_tile
   vmovdqu64 zmmword ptr [rdx + 64], zmm0                 // out_0_1
   jmp L(if_done)
 L(if_else):
   mov rdx, 16
-  mov r12, qword ptr [rsp + 8]                           // n_left
+  mov r12, qword ptr [rsp + 0]                           // n_left
   cmp r12, rdx
   cmova r12, rdx
   mov rdx, -1
   bzhi rdx, rdx, r12
   kmovw k1, edx                                          // columns
   mov rdx, 16
-  mov r12, qword ptr [rsp + 8]                           // n_left
+  mov r12, qword ptr [rsp + 0]                           // n_left
   cmp r12, rdx
   cmovb r12, rdx
   sub r12, rdx
@@ -665,132 +672,132 @@ L(if_else):
   mov rdx, -1
   bzhi rdx, rdx, r12
   kmovw k2, edx                                          // columns
-  mov rdx, qword ptr [rsp + 40]                          // args
+  mov rdx, qword ptr [rsp + 80]                          // args
   mov rdx, qword ptr [rdx + 8*14]                        // bias
-  mov r12, qword ptr [rsp + 16]                          // column_bytes
+  mov r12, qword ptr [rsp + 8]                           // column_bytes
   lea r12, [rdx + r12]
   test rdx, rdx                                          // bias
   cmovz r12, rbp
   vmovdqu32 zmm14{k1}{z}, zmmword ptr [r12 + 0]          // bias
   vmovdqu32 zmm15{k2}{z}, zmmword ptr [r12 + 64]         // bias
-  vaddps zmm12, zmm12, zmm14                             // out
-  vmaxps zmm12, zmm1, zmm12                              // out
-  vminps zmm12, zmm13, zmm12                             // out_5_0
-  vmovdqu32 zmmword ptr [rdi + 0]{k1}, zmm12             // out_5_0
+  vaddps zmm2, zmm2, zmm14                               // out
+  vmaxps zmm2, zmm1, zmm2                                // out
+  vminps zmm2, zmm13, zmm2                               // out_5_0
+  vmovdqu32 zmmword ptr [rdi + 0]{k1}, zmm2              // out_5_0
   vaddps zmm0, zmm0, zmm15                               // out
   vmaxps zmm0, zmm1, zmm0                                // out
   vminps zmm0, zmm13, zmm0                               // out_5_1
   vmovdqu32 zmmword ptr [rdi + 64]{k2}, zmm0             // out_5_1
-  vaddps zmm0, zmm10, zmm14                              // out
+  vaddps zmm0, zmm11, zmm14                              // out
   vmaxps zmm0, zmm1, zmm0                                // out
   vminps zmm0, zmm13, zmm0                               // out_4_0
   vmovdqu32 zmmword ptr [rbx + 0]{k1}, zmm0              // out_4_0
-  vaddps zmm0, zmm11, zmm15                              // out
+  vaddps zmm0, zmm12, zmm15                              // out
   vmaxps zmm0, zmm1, zmm0                                // out
   vminps zmm0, zmm13, zmm0                               // out_4_1
   vmovdqu32 zmmword ptr [rbx + 64]{k2}, zmm0             // out_4_1
-  vaddps zmm0, zmm8, zmm14                               // out
+  vaddps zmm0, zmm9, zmm14                               // out
   vmaxps zmm0, zmm1, zmm0                                // out
   vminps zmm0, zmm13, zmm0                               // out_3_0
   vmovdqu32 zmmword ptr [r11 + 0]{k1}, zmm0              // out_3_0
-  vaddps zmm0, zmm9, zmm15                               // out
+  vaddps zmm0, zmm10, zmm15                              // out
   vmaxps zmm0, zmm1, zmm0                                // out
   vminps zmm0, zmm13, zmm0                               // out_3_1
   vmovdqu32 zmmword ptr [r11 + 64]{k2}, zmm0             // out_3_1
-  vaddps zmm0, zmm6, zmm14                               // out
+  vaddps zmm0, zmm7, zmm14                               // out
   vmaxps zmm0, zmm1, zmm0                                // out
   vminps zmm0, zmm13, zmm0                               // out_2_0
   vmovdqu32 zmmword ptr [r10 + 0]{k1}, zmm0              // out_2_0
-  vaddps zmm0, zmm7, zmm15                               // out
+  vaddps zmm0, zmm8, zmm15                               // out
   vmaxps zmm0, zmm1, zmm0                                // out
   vminps zmm0, zmm13, zmm0                               // out_2_1
   vmovdqu32 zmmword ptr [r10 + 64]{k2}, zmm0             // out_2_1
-  vaddps zmm0, zmm4, zmm14                               // out
+  vaddps zmm0, zmm5, zmm14                               // out
   vmaxps zmm0, zmm1, zmm0                                // out
   vminps zmm0, zmm13, zmm0                               // out_1_0
   vmovdqu32 zmmword ptr [r9 + 0]{k1}, zmm0               // out_1_0
-  vaddps zmm0, zmm5, zmm15                               // out
+  vaddps zmm0, zmm6, zmm15                               // out
   vmaxps zmm0, zmm1, zmm0                                // out
   vminps zmm0, zmm13, zmm0                               // out_1_1
   vmovdqu32 zmmword ptr [r9 + 64]{k2}, zmm0              // out_1_1
-  vaddps zmm0, zmm2, zmm14                               // out
+  vaddps zmm0, zmm3, zmm14                               // out
   vmaxps zmm0, zmm1, zmm0                                // out
   vminps zmm0, zmm13, zmm0                               // out_0_0
-  mov rdx, qword ptr [rsp + 32]                          // dst_tile
+  mov rdx, qword ptr [rsp + 56]                          // dst_tile
   vmovdqu32 zmmword ptr [rdx + 0]{k1}, zmm0              // out_0_0
-  vaddps zmm0, zmm3, zmm15                               // out
+  vaddps zmm0, zmm4, zmm15                               // out
   vmaxps zmm0, zmm1, zmm0                                // out
   vminps zmm0, zmm13, zmm0                               // out_0_1
-  mov rdx, qword ptr [rsp + 32]                          // dst_tile
+  mov rdx, qword ptr [rsp + 56]                          // dst_tile
   vmovdqu32 zmmword ptr [rdx + 64]{k2}, zmm0             // out_0_1
 L(if_done):
-  mov rdx, qword ptr [rsp + 40]                          // args
+  mov rdx, qword ptr [rsp + 80]                          // args
   mov rdx, qword ptr [rdx + 8*13]                        // dst_stride
   mov rdi, 6
   imul rdx, rdi
   mov rdi, 6
-  mov r9, qword ptr [rsp + 64]                           // m_left
+  mov r9, qword ptr [rsp + 48]                           // m_left
   cmp r9, rdi
   cmovb r9, rdi
   sub r9, rdi
-  mov rdi, qword ptr [rsp + 32]                          // dst_tile
+  mov rdi, qword ptr [rsp + 56]                          // dst_tile
   lea rdx, [rdi + rdx]
-  mov rdi, qword ptr [rsp + 40]                          // args
+  mov rdi, qword ptr [rsp + 80]                          // args
   mov rdi, qword ptr [rdi + 8*6]                         // lhs_stride
   mov r10, 6
   imul rdi, r10
-  mov r10, qword ptr [rsp + 0]                           // lhs_panel
+  mov r10, qword ptr [rsp + 40]                          // lhs_panel
   lea rdi, [r10 + rdi]
   sub rcx, 6                                             // next m
   ja L(m)
 L(m_done):
   mov rcx, 32
-  mov rdi, qword ptr [rsp + 8]                           // n_left
+  mov rdi, qword ptr [rsp + 0]                           // n_left
   cmp rdi, rcx
   cmovb rdi, rcx
   sub rdi, rcx
-  mov rcx, qword ptr [rsp + 16]                          // column_bytes
+  mov rcx, qword ptr [rsp + 8]                           // column_bytes
   lea rcx, [rcx + 128]
-  mov rdx, qword ptr [rsp + 40]                          // args
+  mov rdx, qword ptr [rsp + 80]                          // args
   mov rdx, qword ptr [rdx + 8*11]                        // rhs_stride
-  mov r8, qword ptr [rsp + 56]                           // rhs_panel
+  mov r8, qword ptr [rsp + 24]                           // rhs_panel
   lea rdx, [r8 + rdx]
   sub rax, 32                                            // next n
   ja L(n)
 L(n_done):
 #if defined(__ELF__) || defined(__APPLE__)
-  mov rbx, qword ptr [rsp + 144]
-  mov rbp, qword ptr [rsp + 152]
-  mov r12, qword ptr [rsp + 160]
-  mov r13, qword ptr [rsp + 168]
-  mov r14, qword ptr [rsp + 176]
-  mov r15, qword ptr [rsp + 184]
-  add rsp, 200
+  mov rbx, qword ptr [rsp + 208]
+  mov rbp, qword ptr [rsp + 216]
+  mov r12, qword ptr [rsp + 224]
+  mov r13, qword ptr [rsp + 232]
+  mov r14, qword ptr [rsp + 240]
+  mov r15, qword ptr [rsp + 248]
+  add rsp, 264
   .cfi_def_cfa_offset 8
   vzeroupper
   ret
   .cfi_endproc
 #elif defined(_WIN32)
   vzeroupper
-  mov rsi, qword ptr [rsp + 144]
-  mov rdi, qword ptr [rsp + 152]
-  mov rbx, qword ptr [rsp + 160]
-  mov rbp, qword ptr [rsp + 168]
-  mov r12, qword ptr [rsp + 176]
-  mov r13, qword ptr [rsp + 184]
-  mov r14, qword ptr [rsp + 192]
-  mov r15, qword ptr [rsp + 200]
-  vmovaps xmm6, xmmword ptr [rsp + 208]
-  vmovaps xmm7, xmmword ptr [rsp + 224]
-  vmovaps xmm8, xmmword ptr [rsp + 240]
-  vmovaps xmm9, xmmword ptr [rsp + 256]
-  vmovaps xmm10, xmmword ptr [rsp + 272]
-  vmovaps xmm11, xmmword ptr [rsp + 288]
-  vmovaps xmm12, xmmword ptr [rsp + 304]
-  vmovaps xmm13, xmmword ptr [rsp + 320]
-  vmovaps xmm14, xmmword ptr [rsp + 336]
-  vmovaps xmm15, xmmword ptr [rsp + 352]
-  add rsp, 376
+  mov rsi, qword ptr [rsp + 208]
+  mov rdi, qword ptr [rsp + 216]
+  mov rbx, qword ptr [rsp + 224]
+  mov rbp, qword ptr [rsp + 232]
+  mov r12, qword ptr [rsp + 240]
+  mov r13, qword ptr [rsp + 248]
+  mov r14, qword ptr [rsp + 256]
+  mov r15, qword ptr [rsp + 264]
+  vmovaps xmm6, xmmword ptr [rsp + 272]
+  vmovaps xmm7, xmmword ptr [rsp + 288]
+  vmovaps xmm8, xmmword ptr [rsp + 304]
+  vmovaps xmm9, xmmword ptr [rsp + 320]
+  vmovaps xmm10, xmmword ptr [rsp + 336]
+  vmovaps xmm11, xmmword ptr [rsp + 352]
+  vmovaps xmm12, xmmword ptr [rsp + 368]
+  vmovaps xmm13, xmmword ptr [rsp + 384]
+  vmovaps xmm14, xmmword ptr [rsp + 400]
+  vmovaps xmm15, xmmword ptr [rsp + 416]
+  add rsp, 440
   ret
   .seh_endproc
 #endif

@@ -46,60 +46,60 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qai2c32p16x4_4x16_avx2_far_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   endbr64
-  sub rsp, 360
-  .cfi_def_cfa_offset 368
-  mov qword ptr [rsp + 304], rbx
+  sub rsp, 408
+  .cfi_def_cfa_offset 416
+  mov qword ptr [rsp + 352], rbx
   .cfi_offset rbx, -64
-  mov qword ptr [rsp + 312], rbp
+  mov qword ptr [rsp + 360], rbp
   .cfi_offset rbp, -56
-  mov qword ptr [rsp + 320], r12
+  mov qword ptr [rsp + 368], r12
   .cfi_offset r12, -48
-  mov qword ptr [rsp + 328], r13
+  mov qword ptr [rsp + 376], r13
   .cfi_offset r13, -40
-  mov qword ptr [rsp + 336], r14
+  mov qword ptr [rsp + 384], r14
   .cfi_offset r14, -32
-  mov qword ptr [rsp + 344], r15
+  mov qword ptr [rsp + 392], r15
   .cfi_offset r15, -24
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p4x4_qai2c32p16x4_4x16_avx2_far_asm
-  sub rsp, 536
-  .seh_stackalloc 536
-  mov qword ptr [rsp + 304], rsi
-  .seh_savereg rsi, 304
-  mov qword ptr [rsp + 312], rdi
-  .seh_savereg rdi, 312
-  mov qword ptr [rsp + 320], rbx
-  .seh_savereg rbx, 320
-  mov qword ptr [rsp + 328], rbp
-  .seh_savereg rbp, 328
-  mov qword ptr [rsp + 336], r12
-  .seh_savereg r12, 336
-  mov qword ptr [rsp + 344], r13
-  .seh_savereg r13, 344
-  mov qword ptr [rsp + 352], r14
-  .seh_savereg r14, 352
-  mov qword ptr [rsp + 360], r15
-  .seh_savereg r15, 360
-  vmovaps xmmword ptr [rsp + 368], xmm6
-  .seh_savexmm xmm6, 368
-  vmovaps xmmword ptr [rsp + 384], xmm7
-  .seh_savexmm xmm7, 384
-  vmovaps xmmword ptr [rsp + 400], xmm8
-  .seh_savexmm xmm8, 400
-  vmovaps xmmword ptr [rsp + 416], xmm9
-  .seh_savexmm xmm9, 416
-  vmovaps xmmword ptr [rsp + 432], xmm10
-  .seh_savexmm xmm10, 432
-  vmovaps xmmword ptr [rsp + 448], xmm11
-  .seh_savexmm xmm11, 448
-  vmovaps xmmword ptr [rsp + 464], xmm12
-  .seh_savexmm xmm12, 464
-  vmovaps xmmword ptr [rsp + 480], xmm13
-  .seh_savexmm xmm13, 480
-  vmovaps xmmword ptr [rsp + 496], xmm14
-  .seh_savexmm xmm14, 496
-  vmovaps xmmword ptr [rsp + 512], xmm15
-  .seh_savexmm xmm15, 512
+  sub rsp, 584
+  .seh_stackalloc 584
+  mov qword ptr [rsp + 352], rsi
+  .seh_savereg rsi, 352
+  mov qword ptr [rsp + 360], rdi
+  .seh_savereg rdi, 360
+  mov qword ptr [rsp + 368], rbx
+  .seh_savereg rbx, 368
+  mov qword ptr [rsp + 376], rbp
+  .seh_savereg rbp, 376
+  mov qword ptr [rsp + 384], r12
+  .seh_savereg r12, 384
+  mov qword ptr [rsp + 392], r13
+  .seh_savereg r13, 392
+  mov qword ptr [rsp + 400], r14
+  .seh_savereg r14, 400
+  mov qword ptr [rsp + 408], r15
+  .seh_savereg r15, 408
+  vmovaps xmmword ptr [rsp + 416], xmm6
+  .seh_savexmm xmm6, 416
+  vmovaps xmmword ptr [rsp + 432], xmm7
+  .seh_savexmm xmm7, 432
+  vmovaps xmmword ptr [rsp + 448], xmm8
+  .seh_savexmm xmm8, 448
+  vmovaps xmmword ptr [rsp + 464], xmm9
+  .seh_savexmm xmm9, 464
+  vmovaps xmmword ptr [rsp + 480], xmm10
+  .seh_savexmm xmm10, 480
+  vmovaps xmmword ptr [rsp + 496], xmm11
+  .seh_savexmm xmm11, 496
+  vmovaps xmmword ptr [rsp + 512], xmm12
+  .seh_savexmm xmm12, 512
+  vmovaps xmmword ptr [rsp + 528], xmm13
+  .seh_savexmm xmm13, 528
+  vmovaps xmmword ptr [rsp + 544], xmm14
+  .seh_savexmm xmm14, 544
+  vmovaps xmmword ptr [rsp + 560], xmm15
+  .seh_savexmm xmm15, 560
   .seh_endprologue
   mov rdi, rcx
 #endif
@@ -197,7 +197,8 @@ L(m):
   mov r11, 65537
   vmovd xmm1, r11d                                       // ones
   vpbroadcastd ymm1, xmm1
-  lea r11, [rsp + 48]                                    // scratch
+  lea r11, [rsp + 96]                                    // scratch
+  and r11, -64                                           // scratch
   vpxor xmm2, xmm2, xmm2                                 // f_0
   vmovdqu ymmword ptr [r11 + 0], ymm2                    // f_0
   vmovdqu ymmword ptr [r11 + 32], ymm2                   // f_0
@@ -1016,38 +1017,38 @@ L(m_done):
   ja L(n)
 L(n_done):
 #if defined(__ELF__) || defined(__APPLE__)
-  mov rbx, qword ptr [rsp + 304]
-  mov rbp, qword ptr [rsp + 312]
-  mov r12, qword ptr [rsp + 320]
-  mov r13, qword ptr [rsp + 328]
-  mov r14, qword ptr [rsp + 336]
-  mov r15, qword ptr [rsp + 344]
-  add rsp, 360
+  mov rbx, qword ptr [rsp + 352]
+  mov rbp, qword ptr [rsp + 360]
+  mov r12, qword ptr [rsp + 368]
+  mov r13, qword ptr [rsp + 376]
+  mov r14, qword ptr [rsp + 384]
+  mov r15, qword ptr [rsp + 392]
+  add rsp, 408
   .cfi_def_cfa_offset 8
   vzeroupper
   ret
   .cfi_endproc
 #elif defined(_WIN32)
   vzeroupper
-  mov rsi, qword ptr [rsp + 304]
-  mov rdi, qword ptr [rsp + 312]
-  mov rbx, qword ptr [rsp + 320]
-  mov rbp, qword ptr [rsp + 328]
-  mov r12, qword ptr [rsp + 336]
-  mov r13, qword ptr [rsp + 344]
-  mov r14, qword ptr [rsp + 352]
-  mov r15, qword ptr [rsp + 360]
-  vmovaps xmm6, xmmword ptr [rsp + 368]
-  vmovaps xmm7, xmmword ptr [rsp + 384]
-  vmovaps xmm8, xmmword ptr [rsp + 400]
-  vmovaps xmm9, xmmword ptr [rsp + 416]
-  vmovaps xmm10, xmmword ptr [rsp + 432]
-  vmovaps xmm11, xmmword ptr [rsp + 448]
-  vmovaps xmm12, xmmword ptr [rsp + 464]
-  vmovaps xmm13, xmmword ptr [rsp + 480]
-  vmovaps xmm14, xmmword ptr [rsp + 496]
-  vmovaps xmm15, xmmword ptr [rsp + 512]
-  add rsp, 536
+  mov rsi, qword ptr [rsp + 352]
+  mov rdi, qword ptr [rsp + 360]
+  mov rbx, qword ptr [rsp + 368]
+  mov rbp, qword ptr [rsp + 376]
+  mov r12, qword ptr [rsp + 384]
+  mov r13, qword ptr [rsp + 392]
+  mov r14, qword ptr [rsp + 400]
+  mov r15, qword ptr [rsp + 408]
+  vmovaps xmm6, xmmword ptr [rsp + 416]
+  vmovaps xmm7, xmmword ptr [rsp + 432]
+  vmovaps xmm8, xmmword ptr [rsp + 448]
+  vmovaps xmm9, xmmword ptr [rsp + 464]
+  vmovaps xmm10, xmmword ptr [rsp + 480]
+  vmovaps xmm11, xmmword ptr [rsp + 496]
+  vmovaps xmm12, xmmword ptr [rsp + 512]
+  vmovaps xmm13, xmmword ptr [rsp + 528]
+  vmovaps xmm14, xmmword ptr [rsp + 544]
+  vmovaps xmm15, xmmword ptr [rsp + 560]
+  add rsp, 584
   ret
   .seh_endproc
 #endif

@@ -46,60 +46,60 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qai4c32p16x4_4x16_avx_vnni_b16_f32_far_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   endbr64
-  sub rsp, 296
-  .cfi_def_cfa_offset 304
-  mov qword ptr [rsp + 240], rbx
+  sub rsp, 344
+  .cfi_def_cfa_offset 352
+  mov qword ptr [rsp + 288], rbx
   .cfi_offset rbx, -64
-  mov qword ptr [rsp + 248], rbp
+  mov qword ptr [rsp + 296], rbp
   .cfi_offset rbp, -56
-  mov qword ptr [rsp + 256], r12
+  mov qword ptr [rsp + 304], r12
   .cfi_offset r12, -48
-  mov qword ptr [rsp + 264], r13
+  mov qword ptr [rsp + 312], r13
   .cfi_offset r13, -40
-  mov qword ptr [rsp + 272], r14
+  mov qword ptr [rsp + 320], r14
   .cfi_offset r14, -32
-  mov qword ptr [rsp + 280], r15
+  mov qword ptr [rsp + 328], r15
   .cfi_offset r15, -24
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p4x4_qai4c32p16x4_4x16_avx_vnni_b16_f32_far_asm
-  sub rsp, 472
-  .seh_stackalloc 472
-  mov qword ptr [rsp + 240], rsi
-  .seh_savereg rsi, 240
-  mov qword ptr [rsp + 248], rdi
-  .seh_savereg rdi, 248
-  mov qword ptr [rsp + 256], rbx
-  .seh_savereg rbx, 256
-  mov qword ptr [rsp + 264], rbp
-  .seh_savereg rbp, 264
-  mov qword ptr [rsp + 272], r12
-  .seh_savereg r12, 272
-  mov qword ptr [rsp + 280], r13
-  .seh_savereg r13, 280
-  mov qword ptr [rsp + 288], r14
-  .seh_savereg r14, 288
-  mov qword ptr [rsp + 296], r15
-  .seh_savereg r15, 296
-  vmovaps xmmword ptr [rsp + 304], xmm6
-  .seh_savexmm xmm6, 304
-  vmovaps xmmword ptr [rsp + 320], xmm7
-  .seh_savexmm xmm7, 320
-  vmovaps xmmword ptr [rsp + 336], xmm8
-  .seh_savexmm xmm8, 336
-  vmovaps xmmword ptr [rsp + 352], xmm9
-  .seh_savexmm xmm9, 352
-  vmovaps xmmword ptr [rsp + 368], xmm10
-  .seh_savexmm xmm10, 368
-  vmovaps xmmword ptr [rsp + 384], xmm11
-  .seh_savexmm xmm11, 384
-  vmovaps xmmword ptr [rsp + 400], xmm12
-  .seh_savexmm xmm12, 400
-  vmovaps xmmword ptr [rsp + 416], xmm13
-  .seh_savexmm xmm13, 416
-  vmovaps xmmword ptr [rsp + 432], xmm14
-  .seh_savexmm xmm14, 432
-  vmovaps xmmword ptr [rsp + 448], xmm15
-  .seh_savexmm xmm15, 448
+  sub rsp, 520
+  .seh_stackalloc 520
+  mov qword ptr [rsp + 288], rsi
+  .seh_savereg rsi, 288
+  mov qword ptr [rsp + 296], rdi
+  .seh_savereg rdi, 296
+  mov qword ptr [rsp + 304], rbx
+  .seh_savereg rbx, 304
+  mov qword ptr [rsp + 312], rbp
+  .seh_savereg rbp, 312
+  mov qword ptr [rsp + 320], r12
+  .seh_savereg r12, 320
+  mov qword ptr [rsp + 328], r13
+  .seh_savereg r13, 328
+  mov qword ptr [rsp + 336], r14
+  .seh_savereg r14, 336
+  mov qword ptr [rsp + 344], r15
+  .seh_savereg r15, 344
+  vmovaps xmmword ptr [rsp + 352], xmm6
+  .seh_savexmm xmm6, 352
+  vmovaps xmmword ptr [rsp + 368], xmm7
+  .seh_savexmm xmm7, 368
+  vmovaps xmmword ptr [rsp + 384], xmm8
+  .seh_savexmm xmm8, 384
+  vmovaps xmmword ptr [rsp + 400], xmm9
+  .seh_savexmm xmm9, 400
+  vmovaps xmmword ptr [rsp + 416], xmm10
+  .seh_savexmm xmm10, 416
+  vmovaps xmmword ptr [rsp + 432], xmm11
+  .seh_savexmm xmm11, 432
+  vmovaps xmmword ptr [rsp + 448], xmm12
+  .seh_savexmm xmm12, 448
+  vmovaps xmmword ptr [rsp + 464], xmm13
+  .seh_savexmm xmm13, 464
+  vmovaps xmmword ptr [rsp + 480], xmm14
+  .seh_savexmm xmm14, 480
+  vmovaps xmmword ptr [rsp + 496], xmm15
+  .seh_savexmm xmm15, 496
   .seh_endprologue
   mov rdi, rcx
 #endif
@@ -194,7 +194,8 @@ L(m):
   mov r11, 252645135
   vmovd xmm0, r11d                                       // mask
   vpbroadcastd ymm0, xmm0
-  lea r11, [rsp + 48]                                    // scratch
+  lea r11, [rsp + 96]                                    // scratch
+  and r11, -64                                           // scratch
   vpxor xmm1, xmm1, xmm1                                 // f_0
   vpxor xmm2, xmm2, xmm2                                 // f_1
   vmovdqu ymmword ptr [r11 + 0], ymm2                    // f_1
@@ -879,38 +880,38 @@ L(m_done):
   ja L(n)
 L(n_done):
 #if defined(__ELF__) || defined(__APPLE__)
-  mov rbx, qword ptr [rsp + 240]
-  mov rbp, qword ptr [rsp + 248]
-  mov r12, qword ptr [rsp + 256]
-  mov r13, qword ptr [rsp + 264]
-  mov r14, qword ptr [rsp + 272]
-  mov r15, qword ptr [rsp + 280]
-  add rsp, 296
+  mov rbx, qword ptr [rsp + 288]
+  mov rbp, qword ptr [rsp + 296]
+  mov r12, qword ptr [rsp + 304]
+  mov r13, qword ptr [rsp + 312]
+  mov r14, qword ptr [rsp + 320]
+  mov r15, qword ptr [rsp + 328]
+  add rsp, 344
   .cfi_def_cfa_offset 8
   vzeroupper
   ret
   .cfi_endproc
 #elif defined(_WIN32)
   vzeroupper
-  mov rsi, qword ptr [rsp + 240]
-  mov rdi, qword ptr [rsp + 248]
-  mov rbx, qword ptr [rsp + 256]
-  mov rbp, qword ptr [rsp + 264]
-  mov r12, qword ptr [rsp + 272]
-  mov r13, qword ptr [rsp + 280]
-  mov r14, qword ptr [rsp + 288]
-  mov r15, qword ptr [rsp + 296]
-  vmovaps xmm6, xmmword ptr [rsp + 304]
-  vmovaps xmm7, xmmword ptr [rsp + 320]
-  vmovaps xmm8, xmmword ptr [rsp + 336]
-  vmovaps xmm9, xmmword ptr [rsp + 352]
-  vmovaps xmm10, xmmword ptr [rsp + 368]
-  vmovaps xmm11, xmmword ptr [rsp + 384]
-  vmovaps xmm12, xmmword ptr [rsp + 400]
-  vmovaps xmm13, xmmword ptr [rsp + 416]
-  vmovaps xmm14, xmmword ptr [rsp + 432]
-  vmovaps xmm15, xmmword ptr [rsp + 448]
-  add rsp, 472
+  mov rsi, qword ptr [rsp + 288]
+  mov rdi, qword ptr [rsp + 296]
+  mov rbx, qword ptr [rsp + 304]
+  mov rbp, qword ptr [rsp + 312]
+  mov r12, qword ptr [rsp + 320]
+  mov r13, qword ptr [rsp + 328]
+  mov r14, qword ptr [rsp + 336]
+  mov r15, qword ptr [rsp + 344]
+  vmovaps xmm6, xmmword ptr [rsp + 352]
+  vmovaps xmm7, xmmword ptr [rsp + 368]
+  vmovaps xmm8, xmmword ptr [rsp + 384]
+  vmovaps xmm9, xmmword ptr [rsp + 400]
+  vmovaps xmm10, xmmword ptr [rsp + 416]
+  vmovaps xmm11, xmmword ptr [rsp + 432]
+  vmovaps xmm12, xmmword ptr [rsp + 448]
+  vmovaps xmm13, xmmword ptr [rsp + 464]
+  vmovaps xmm14, xmmword ptr [rsp + 480]
+  vmovaps xmm15, xmmword ptr [rsp + 496]
+  add rsp, 520
   ret
   .seh_endproc
 #endif

@@ -46,60 +46,60 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qai8c32p16x4_4x16_avx_vnni_bf16_far_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   endbr64
-  sub rsp, 200
-  .cfi_def_cfa_offset 208
-  mov qword ptr [rsp + 144], rbx
+  sub rsp, 248
+  .cfi_def_cfa_offset 256
+  mov qword ptr [rsp + 192], rbx
   .cfi_offset rbx, -64
-  mov qword ptr [rsp + 152], rbp
+  mov qword ptr [rsp + 200], rbp
   .cfi_offset rbp, -56
-  mov qword ptr [rsp + 160], r12
+  mov qword ptr [rsp + 208], r12
   .cfi_offset r12, -48
-  mov qword ptr [rsp + 168], r13
+  mov qword ptr [rsp + 216], r13
   .cfi_offset r13, -40
-  mov qword ptr [rsp + 176], r14
+  mov qword ptr [rsp + 224], r14
   .cfi_offset r14, -32
-  mov qword ptr [rsp + 184], r15
+  mov qword ptr [rsp + 232], r15
   .cfi_offset r15, -24
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p4x4_qai8c32p16x4_4x16_avx_vnni_bf16_far_asm
-  sub rsp, 376
-  .seh_stackalloc 376
-  mov qword ptr [rsp + 144], rsi
-  .seh_savereg rsi, 144
-  mov qword ptr [rsp + 152], rdi
-  .seh_savereg rdi, 152
-  mov qword ptr [rsp + 160], rbx
-  .seh_savereg rbx, 160
-  mov qword ptr [rsp + 168], rbp
-  .seh_savereg rbp, 168
-  mov qword ptr [rsp + 176], r12
-  .seh_savereg r12, 176
-  mov qword ptr [rsp + 184], r13
-  .seh_savereg r13, 184
-  mov qword ptr [rsp + 192], r14
-  .seh_savereg r14, 192
-  mov qword ptr [rsp + 200], r15
-  .seh_savereg r15, 200
-  vmovaps xmmword ptr [rsp + 208], xmm6
-  .seh_savexmm xmm6, 208
-  vmovaps xmmword ptr [rsp + 224], xmm7
-  .seh_savexmm xmm7, 224
-  vmovaps xmmword ptr [rsp + 240], xmm8
-  .seh_savexmm xmm8, 240
-  vmovaps xmmword ptr [rsp + 256], xmm9
-  .seh_savexmm xmm9, 256
-  vmovaps xmmword ptr [rsp + 272], xmm10
-  .seh_savexmm xmm10, 272
-  vmovaps xmmword ptr [rsp + 288], xmm11
-  .seh_savexmm xmm11, 288
-  vmovaps xmmword ptr [rsp + 304], xmm12
-  .seh_savexmm xmm12, 304
-  vmovaps xmmword ptr [rsp + 320], xmm13
-  .seh_savexmm xmm13, 320
-  vmovaps xmmword ptr [rsp + 336], xmm14
-  .seh_savexmm xmm14, 336
-  vmovaps xmmword ptr [rsp + 352], xmm15
-  .seh_savexmm xmm15, 352
+  sub rsp, 424
+  .seh_stackalloc 424
+  mov qword ptr [rsp + 192], rsi
+  .seh_savereg rsi, 192
+  mov qword ptr [rsp + 200], rdi
+  .seh_savereg rdi, 200
+  mov qword ptr [rsp + 208], rbx
+  .seh_savereg rbx, 208
+  mov qword ptr [rsp + 216], rbp
+  .seh_savereg rbp, 216
+  mov qword ptr [rsp + 224], r12
+  .seh_savereg r12, 224
+  mov qword ptr [rsp + 232], r13
+  .seh_savereg r13, 232
+  mov qword ptr [rsp + 240], r14
+  .seh_savereg r14, 240
+  mov qword ptr [rsp + 248], r15
+  .seh_savereg r15, 248
+  vmovaps xmmword ptr [rsp + 256], xmm6
+  .seh_savexmm xmm6, 256
+  vmovaps xmmword ptr [rsp + 272], xmm7
+  .seh_savexmm xmm7, 272
+  vmovaps xmmword ptr [rsp + 288], xmm8
+  .seh_savexmm xmm8, 288
+  vmovaps xmmword ptr [rsp + 304], xmm9
+  .seh_savexmm xmm9, 304
+  vmovaps xmmword ptr [rsp + 320], xmm10
+  .seh_savexmm xmm10, 320
+  vmovaps xmmword ptr [rsp + 336], xmm11
+  .seh_savexmm xmm11, 336
+  vmovaps xmmword ptr [rsp + 352], xmm12
+  .seh_savexmm xmm12, 352
+  vmovaps xmmword ptr [rsp + 368], xmm13
+  .seh_savexmm xmm13, 368
+  vmovaps xmmword ptr [rsp + 384], xmm14
+  .seh_savexmm xmm14, 384
+  vmovaps xmmword ptr [rsp + 400], xmm15
+  .seh_savexmm xmm15, 400
   .seh_endprologue
   mov rdi, rcx
 #endif
@@ -191,7 +191,8 @@ L(m):
   prefetchw byte ptr [rbx + 0]                           // dst_1
   prefetchw byte ptr [rbp + 0]                           // dst_2
   prefetchw byte ptr [r11 + 0]                           // dst_3
-  lea r11, [rsp + 48]                                    // scratch
+  lea r11, [rsp + 96]                                    // scratch
+  and r11, -64                                           // scratch
   vpxor xmm0, xmm0, xmm0                                 // f_0
   vpxor xmm1, xmm1, xmm1                                 // f_1
   vpxor xmm2, xmm2, xmm2                                 // f_2
@@ -924,38 +925,38 @@ L(m_done):
   ja L(n)
 L(n_done):
 #if defined(__ELF__) || defined(__APPLE__)
-  mov rbx, qword ptr [rsp + 144]
-  mov rbp, qword ptr [rsp + 152]
-  mov r12, qword ptr [rsp + 160]
-  mov r13, qword ptr [rsp + 168]
-  mov r14, qword ptr [rsp + 176]
-  mov r15, qword ptr [rsp + 184]
-  add rsp, 200
+  mov rbx, qword ptr [rsp + 192]
+  mov rbp, qword ptr [rsp + 200]
+  mov r12, qword ptr [rsp + 208]
+  mov r13, qword ptr [rsp + 216]
+  mov r14, qword ptr [rsp + 224]
+  mov r15, qword ptr [rsp + 232]
+  add rsp, 248
   .cfi_def_cfa_offset 8
   vzeroupper
   ret
   .cfi_endproc
 #elif defined(_WIN32)
   vzeroupper
-  mov rsi, qword ptr [rsp + 144]
-  mov rdi, qword ptr [rsp + 152]
-  mov rbx, qword ptr [rsp + 160]
-  mov rbp, qword ptr [rsp + 168]
-  mov r12, qword ptr [rsp + 176]
-  mov r13, qword ptr [rsp + 184]
-  mov r14, qword ptr [rsp + 192]
-  mov r15, qword ptr [rsp + 200]
-  vmovaps xmm6, xmmword ptr [rsp + 208]
-  vmovaps xmm7, xmmword ptr [rsp + 224]
-  vmovaps xmm8, xmmword ptr [rsp + 240]
-  vmovaps xmm9, xmmword ptr [rsp + 256]
-  vmovaps xmm10, xmmword ptr [rsp + 272]
-  vmovaps xmm11, xmmword ptr [rsp + 288]
-  vmovaps xmm12, xmmword ptr [rsp + 304]
-  vmovaps xmm13, xmmword ptr [rsp + 320]
-  vmovaps xmm14, xmmword ptr [rsp + 336]
-  vmovaps xmm15, xmmword ptr [rsp + 352]
-  add rsp, 376
+  mov rsi, qword ptr [rsp + 192]
+  mov rdi, qword ptr [rsp + 200]
+  mov rbx, qword ptr [rsp + 208]
+  mov rbp, qword ptr [rsp + 216]
+  mov r12, qword ptr [rsp + 224]
+  mov r13, qword ptr [rsp + 232]
+  mov r14, qword ptr [rsp + 240]
+  mov r15, qword ptr [rsp + 248]
+  vmovaps xmm6, xmmword ptr [rsp + 256]
+  vmovaps xmm7, xmmword ptr [rsp + 272]
+  vmovaps xmm8, xmmword ptr [rsp + 288]
+  vmovaps xmm9, xmmword ptr [rsp + 304]
+  vmovaps xmm10, xmmword ptr [rsp + 320]
+  vmovaps xmm11, xmmword ptr [rsp + 336]
+  vmovaps xmm12, xmmword ptr [rsp + 352]
+  vmovaps xmm13, xmmword ptr [rsp + 368]
+  vmovaps xmm14, xmmword ptr [rsp + 384]
+  vmovaps xmm15, xmmword ptr [rsp + 400]
+  add rsp, 424
   ret
   .seh_endproc
 #endif

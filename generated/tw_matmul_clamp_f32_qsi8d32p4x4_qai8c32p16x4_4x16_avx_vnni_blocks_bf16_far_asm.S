@@ -47,60 +47,60 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qai8c32p16x4_4x16_avx_vnni_blocks_bf16_far_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   endbr64
-  sub rsp, 216
-  .cfi_def_cfa_offset 224
-  mov qword ptr [rsp + 160], rbx
+  sub rsp, 264
+  .cfi_def_cfa_offset 272
+  mov qword ptr [rsp + 208], rbx
   .cfi_offset rbx, -64
-  mov qword ptr [rsp + 168], rbp
+  mov qword ptr [rsp + 216], rbp
   .cfi_offset rbp, -56
-  mov qword ptr [rsp + 176], r12
+  mov qword ptr [rsp + 224], r12
   .cfi_offset r12, -48
-  mov qword ptr [rsp + 184], r13
+  mov qword ptr [rsp + 232], r13
   .cfi_offset r13, -40
-  mov qword ptr [rsp + 192], r14
+  mov qword ptr [rsp + 240], r14
   .cfi_offset r14, -32
-  mov qword ptr [rsp + 200], r15
+  mov qword ptr [rsp + 248], r15
   .cfi_offset r15, -24
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p4x4_qai8c32p16x4_4x16_avx_vnni_blocks_bf16_far_asm
-  sub rsp, 392
-  .seh_stackalloc 392
-  mov qword ptr [rsp + 160], rsi
-  .seh_savereg rsi, 160
-  mov qword ptr [rsp + 168], rdi
-  .seh_savereg rdi, 168
-  mov qword ptr [rsp + 176], rbx
-  .seh_savereg rbx, 176
-  mov qword ptr [rsp + 184], rbp
-  .seh_savereg rbp, 184
-  mov qword ptr [rsp + 192], r12
-  .seh_savereg r12, 192
-  mov qword ptr [rsp + 200], r13
-  .seh_savereg r13, 200
-  mov qword ptr [rsp + 208], r14
-  .seh_savereg r14, 208
-  mov qword ptr [rsp + 216], r15
-  .seh_savereg r15, 216
-  vmovaps xmmword ptr [rsp + 224], xmm6
-  .seh_savexmm xmm6, 224
-  vmovaps xmmword ptr [rsp + 240], xmm7
-  .seh_savexmm xmm7, 240
-  vmovaps xmmword ptr [rsp + 256], xmm8
-  .seh_savexmm xmm8, 256
-  vmovaps xmmword ptr [rsp + 272], xmm9
-  .seh_savexmm xmm9, 272
-  vmovaps xmmword ptr [rsp + 288], xmm10
-  .seh_savexmm xmm10, 288
-  vmovaps xmmword ptr [rsp + 304], xmm11
-  .seh_savexmm xmm11, 304
-  vmovaps xmmword ptr [rsp + 320], xmm12
-  .seh_savexmm xmm12, 320
-  vmovaps xmmword ptr [rsp + 336], xmm13
-  .seh_savexmm xmm13, 336
-  vmovaps xmmword ptr [rsp + 352], xmm14
-  .seh_savexmm xmm14, 352
-  vmovaps xmmword ptr [rsp + 368], xmm15
-  .seh_savexmm xmm15, 368
+  sub rsp, 440
+  .seh_stackalloc 440
+  mov qword ptr [rsp + 208], rsi
+  .seh_savereg rsi, 208
+  mov qword ptr [rsp + 216], rdi
+  .seh_savereg rdi, 216
+  mov qword ptr [rsp + 224], rbx
+  .seh_savereg rbx, 224
+  mov qword ptr [rsp + 232], rbp
+  .seh_savereg rbp, 232
+  mov qword ptr [rsp + 240], r12
+  .seh_savereg r12, 240
+  mov qword ptr [rsp + 248], r13
+  .seh_savereg r13, 248
+  mov qword ptr [rsp + 256], r14
+  .seh_savereg r14, 256
+  mov qword ptr [rsp + 264], r15
+  .seh_savereg r15, 264
+  vmovaps xmmword ptr [rsp + 272], xmm6
+  .seh_savexmm xmm6, 272
+  vmovaps xmmword ptr [rsp + 288], xmm7
+  .seh_savexmm xmm7, 288
+  vmovaps xmmword ptr [rsp + 304], xmm8
+  .seh_savexmm xmm8, 304
+  vmovaps xmmword ptr [rsp + 320], xmm9
+  .seh_savexmm xmm9, 320
+  vmovaps xmmword ptr [rsp + 336], xmm10
+  .seh_savexmm xmm10, 336
+  vmovaps xmmword ptr [rsp + 352], xmm11
+  .seh_savexmm xmm11, 352
+  vmovaps xmmword ptr [rsp + 368], xmm12
+  .seh_savexmm xmm12, 368
+  vmovaps xmmword ptr [rsp + 384], xmm13
+  .seh_savexmm xmm13, 384
+  vmovaps xmmword ptr [rsp + 400], xmm14
+  .seh_savexmm xmm14, 400
+  vmovaps xmmword ptr [rsp + 416], xmm15
+  .seh_savexmm xmm15, 416
   .seh_endprologue
   mov rdi, rcx
 #endif
@@ -233,7 +233,8 @@ L(m):
   xor edx, edx
   div rbx
   mov rbx, rax
-  lea rax, [rsp + 64]                                    // scratch
+  lea rax, [rsp + 112]                                   // scratch
+  and rax, -64                                           // scratch
   vpxor xmm0, xmm0, xmm0                                 // f_4
   vmovdqu ymmword ptr [rax + 0], ymm0                    // f_4
   vmovdqu ymmword ptr [rax + 32], ymm0                   // f_4
@@ -1119,38 +1120,38 @@ L(m_done):
   ja L(n)
 L(n_done):
 #if defined(__ELF__) || defined(__APPLE__)
-  mov rbx, qword ptr [rsp + 160]
-  mov rbp, qword ptr [rsp + 168]
-  mov r12, qword ptr [rsp + 176]
-  mov r13, qword ptr [rsp + 184]
-  mov r14, qword ptr [rsp + 192]
-  mov r15, qword ptr [rsp + 200]
-  add rsp, 216
+  mov rbx, qword ptr [rsp + 208]
+  mov rbp, qword ptr [rsp + 216]
+  mov r12, qword ptr [rsp + 224]
+  mov r13, qword ptr [rsp + 232]
+  mov r14, qword ptr [rsp + 240]
+  mov r15, qword ptr [rsp + 248]
+  add rsp, 264
   .cfi_def_cfa_offset 8
   vzeroupper
   ret
   .cfi_endproc
 #elif defined(_WIN32)
   vzeroupper
-  mov rsi, qword ptr [rsp + 160]
-  mov rdi, qword ptr [rsp + 168]
-  mov rbx, qword ptr [rsp + 176]
-  mov rbp, qword ptr [rsp + 184]
-  mov r12, qword ptr [rsp + 192]
-  mov r13, qword ptr [rsp + 200]
-  mov r14, qword ptr [rsp + 208]
-  mov r15, qword ptr [rsp + 216]
-  vmovaps xmm6, xmmword ptr [rsp + 224]
-  vmovaps xmm7, xmmword ptr [rsp + 240]
-  vmovaps xmm8, xmmword ptr [rsp + 256]
-  vmovaps xmm9, xmmword ptr [rsp + 272]
-  vmovaps xmm10, xmmword ptr [rsp + 288]
-  vmovaps xmm11, xmmword ptr [rsp + 304]
-  vmovaps xmm12, xmmword ptr [rsp + 320]
-  vmovaps xmm13, xmmword ptr [rsp + 336]
-  vmovaps xmm14, xmmword ptr [rsp + 352]
-  vmovaps xmm15, xmmword ptr [rsp + 368]
-  add rsp, 392
+  mov rsi, qword ptr [rsp + 208]
+  mov rdi, qword ptr [rsp + 216]
+  mov rbx, qword ptr [rsp + 224]
+  mov rbp, qword ptr [rsp + 232]
+  mov r12, qword ptr [rsp + 240]
+  mov r13, qword ptr [rsp + 248]
+  mov r14, qword ptr [rsp + 256]
+  mov r15, qword ptr [rsp + 264]
+  vmovaps xmm6, xmmword ptr [rsp + 272]
+  vmovaps xmm7, xmmword ptr [rsp + 288]
+  vmovaps xmm8, xmmword ptr [rsp + 304]
+  vmovaps xmm9, xmmword ptr [rsp + 320]
+  vmovaps xmm10, xmmword ptr [rsp + 336]
+  vmovaps xmm11, xmmword ptr [rsp + 352]
+  vmovaps xmm12, xmmword ptr [rsp + 368]
+  vmovaps xmm13, xmmword ptr [rsp + 384]
+  vmovaps xmm14, xmmword ptr [rsp + 400]
+  vmovaps xmm15, xmmword ptr [rsp + 416]
+  add rsp, 440
   ret
   .seh_endproc
 #endif

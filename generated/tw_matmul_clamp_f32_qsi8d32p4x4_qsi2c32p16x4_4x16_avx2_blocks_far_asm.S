@@ -47,60 +47,60 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi2c32p16x4_4x16_avx2_blocks_far_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   endbr64
-  sub rsp, 616
-  .cfi_def_cfa_offset 624
-  mov qword ptr [rsp + 560], rbx
+  sub rsp, 664
+  .cfi_def_cfa_offset 672
+  mov qword ptr [rsp + 608], rbx
   .cfi_offset rbx, -64
-  mov qword ptr [rsp + 568], rbp
+  mov qword ptr [rsp + 616], rbp
   .cfi_offset rbp, -56
-  mov qword ptr [rsp + 576], r12
+  mov qword ptr [rsp + 624], r12
   .cfi_offset r12, -48
-  mov qword ptr [rsp + 584], r13
+  mov qword ptr [rsp + 632], r13
   .cfi_offset r13, -40
-  mov qword ptr [rsp + 592], r14
+  mov qword ptr [rsp + 640], r14
   .cfi_offset r14, -32
-  mov qword ptr [rsp + 600], r15
+  mov qword ptr [rsp + 648], r15
   .cfi_offset r15, -24
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p4x4_qsi2c32p16x4_4x16_avx2_blocks_far_asm
-  sub rsp, 792
-  .seh_stackalloc 792
-  mov qword ptr [rsp + 560], rsi
-  .seh_savereg rsi, 560
-  mov qword ptr [rsp + 568], rdi
-  .seh_savereg rdi, 568
-  mov qword ptr [rsp + 576], rbx
-  .seh_savereg rbx, 576
-  mov qword ptr [rsp + 584], rbp
-  .seh_savereg rbp, 584
-  mov qword ptr [rsp + 592], r12
-  .seh_savereg r12, 592
-  mov qword ptr [rsp + 600], r13
-  .seh_savereg r13, 600
-  mov qword ptr [rsp + 608], r14
-  .seh_savereg r14, 608
-  mov qword ptr [rsp + 616], r15
-  .seh_savereg r15, 616
-  vmovaps xmmword ptr [rsp + 624], xmm6
-  .seh_savexmm xmm6, 624
-  vmovaps xmmword ptr [rsp + 640], xmm7
-  .seh_savexmm xmm7, 640
-  vmovaps xmmword ptr [rsp + 656], xmm8
-  .seh_savexmm xmm8, 656
-  vmovaps xmmword ptr [rsp + 672], xmm9
-  .seh_savexmm xmm9, 672
-  vmovaps xmmword ptr [rsp + 688], xmm10
-  .seh_savexmm xmm10, 688
-  vmovaps xmmword ptr [rsp + 704], xmm11
-  .seh_savexmm xmm11, 704
-  vmovaps xmmword ptr [rsp + 720], xmm12
-  .seh_savexmm xmm12, 720
-  vmovaps xmmword ptr [rsp + 736], xmm13
-  .seh_savexmm xmm13, 736
-  vmovaps xmmword ptr [rsp + 752], xmm14
-  .seh_savexmm xmm14, 752
-  vmovaps xmmword ptr [rsp + 768], xmm15
-  .seh_savexmm xmm15, 768
+  sub rsp, 840
+  .seh_stackalloc 840
+  mov qword ptr [rsp + 608], rsi
+  .seh_savereg rsi, 608
+  mov qword ptr [rsp + 616], rdi
+  .seh_savereg rdi, 616
+  mov qword ptr [rsp + 624], rbx
+  .seh_savereg rbx, 624
+  mov qword ptr [rsp + 632], rbp
+  .seh_savereg rbp, 632
+  mov qword ptr [rsp + 640], r12
+  .seh_savereg r12, 640
+  mov qword ptr [rsp + 648], r13
+  .seh_savereg r13, 648
+  mov qword ptr [rsp + 656], r14
+  .seh_savereg r14, 656
+  mov qword ptr [rsp + 664], r15
+  .seh_savereg r15, 664
+  vmovaps xmmword ptr [rsp + 672], xmm6
+  .seh_savexmm xmm6, 672
+  vmovaps xmmword ptr [rsp + 688], xmm7
+  .seh_savexmm xmm7, 688
+  vmovaps xmmword ptr [rsp + 704], xmm8
+  .seh_savexmm xmm8, 704
+  vmovaps xmmword ptr [rsp + 720], xmm9
+  .seh_savexmm xmm9, 720
+  vmovaps xmmword ptr [rsp + 736], xmm10
+  .seh_savexmm xmm10, 736
+  vmovaps xmmword ptr [rsp + 752], xmm11
+  .seh_savexmm xmm11, 752
+  vmovaps xmmword ptr [rsp + 768], xmm12
+  .seh_savexmm xmm12, 768
+  vmovaps xmmword ptr [rsp + 784], xmm13
+  .seh_savexmm xmm13, 784
+  vmovaps xmmword ptr [rsp + 800], xmm14
+  .seh_savexmm xmm14, 800
+  vmovaps xmmword ptr [rsp + 816], xmm15
+  .seh_savexmm xmm15, 816
   .seh_endprologue
   mov rdi, rcx
 #endif
@@ -222,7 +222,8 @@ L(m):
   prefetchw byte ptr [rbx + 0]                           // dst_1
   prefetchw byte ptr [rdx + 0]                           // dst_2
   prefetchw byte ptr [rax + 0]                           // dst_3
-  lea rbx, [rsp + 48]                                    // scratch
+  lea rbx, [rsp + 96]                                    // scratch
+  and rbx, -64                                           // scratch
   vpxor xmm0, xmm0, xmm0                                 // f_0
   vmovdqu ymmword ptr [rbx + 256], ymm0                  // f_0
   vmovdqu ymmword ptr [rbx + 288], ymm0                  // f_0
@@ -1298,38 +1299,38 @@ L(m_done):
   ja L(n)
 L(n_done):
 #if defined(__ELF__) || defined(__APPLE__)
-  mov rbx, qword ptr [rsp + 560]
-  mov rbp, qword ptr [rsp + 568]
-  mov r12, qword ptr [rsp + 576]
-  mov r13, qword ptr [rsp + 584]
-  mov r14, qword ptr [rsp + 592]
-  mov r15, qword ptr [rsp + 600]
-  add rsp, 616
+  mov rbx, qword ptr [rsp + 608]
+  mov rbp, qword ptr [rsp + 616]
+  mov r12, qword ptr [rsp + 624]
+  mov r13, qword ptr [rsp + 632]
+  mov r14, qword ptr [rsp + 640]
+  mov r15, qword ptr [rsp + 648]
+  add rsp, 664
   .cfi_def_cfa_offset 8
   vzeroupper
   ret
   .cfi_endproc
 #elif defined(_WIN32)
   vzeroupper
-  mov rsi, qword ptr [rsp + 560]
-  mov rdi, qword ptr [rsp + 568]
-  mov rbx, qword ptr [rsp + 576]
-  mov rbp, qword ptr [rsp + 584]
-  mov r12, qword ptr [rsp + 592]
-  mov r13, qword ptr [rsp + 600]
-  mov r14, qword ptr [rsp + 608]
-  mov r15, qword ptr [rsp + 616]
-  vmovaps xmm6, xmmword ptr [rsp + 624]
-  vmovaps xmm7, xmmword ptr [rsp + 640]
-  vmovaps xmm8, xmmword ptr [rsp + 656]
-  vmovaps xmm9, xmmword ptr [rsp + 672]
-  vmovaps xmm10, xmmword ptr [rsp + 688]
-  vmovaps xmm11, xmmword ptr [rsp + 704]
-  vmovaps xmm12, xmmword ptr [rsp + 720]
-  vmovaps xmm13, xmmword ptr [rsp + 736]
-  vmovaps xmm14, xmmword ptr [rsp + 752]
-  vmovaps xmm15, xmmword ptr [rsp + 768]
-  add rsp, 792
+  mov rsi, qword ptr [rsp + 608]
+  mov rdi, qword ptr [rsp + 616]
+  mov rbx, qword ptr [rsp + 624]
+  mov rbp, qword ptr [rsp + 632]
+  mov r12, qword ptr [rsp + 640]
+  mov r13, qword ptr [rsp + 648]
+  mov r14, qword ptr [rsp + 656]
+  mov r15, qword ptr [rsp + 664]
+  vmovaps xmm6, xmmword ptr [rsp + 672]
+  vmovaps xmm7, xmmword ptr [rsp + 688]
+  vmovaps xmm8, xmmword ptr [rsp + 704]
+  vmovaps xmm9, xmmword ptr [rsp + 720]
+  vmovaps xmm10, xmmword ptr [rsp + 736]
+  vmovaps xmm11, xmmword ptr [rsp + 752]
+  vmovaps xmm12, xmmword ptr [rsp + 768]
+  vmovaps xmm13, xmmword ptr [rsp + 784]
+  vmovaps xmm14, xmmword ptr [rsp + 800]
+  vmovaps xmm15, xmmword ptr [rsp + 816]
+  add rsp, 840
   ret
   .seh_endproc
 #endif

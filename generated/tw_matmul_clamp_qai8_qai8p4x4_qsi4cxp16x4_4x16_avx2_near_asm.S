@@ -46,60 +46,60 @@ tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp16x4_4x16_avx2_near_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   endbr64
-  sub rsp, 344
-  .cfi_def_cfa_offset 352
-  mov qword ptr [rsp + 288], rbx
+  sub rsp, 392
+  .cfi_def_cfa_offset 400
+  mov qword ptr [rsp + 336], rbx
   .cfi_offset rbx, -64
-  mov qword ptr [rsp + 296], rbp
+  mov qword ptr [rsp + 344], rbp
   .cfi_offset rbp, -56
-  mov qword ptr [rsp + 304], r12
+  mov qword ptr [rsp + 352], r12
   .cfi_offset r12, -48
-  mov qword ptr [rsp + 312], r13
+  mov qword ptr [rsp + 360], r13
   .cfi_offset r13, -40
-  mov qword ptr [rsp + 320], r14
+  mov qword ptr [rsp + 368], r14
   .cfi_offset r14, -32
-  mov qword ptr [rsp + 328], r15
+  mov qword ptr [rsp + 376], r15
   .cfi_offset r15, -24
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp16x4_4x16_avx2_near_asm
-  sub rsp, 520
-  .seh_stackalloc 520
-  mov qword ptr [rsp + 288], rsi
-  .seh_savereg rsi, 288
-  mov qword ptr [rsp + 296], rdi
-  .seh_savereg rdi, 296
-  mov qword ptr [rsp + 304], rbx
-  .seh_savereg rbx, 304
-  mov qword ptr [rsp + 312], rbp
-  .seh_savereg rbp, 312
-  mov qword ptr [rsp + 320], r12
-  .seh_savereg r12, 320
-  mov qword ptr [rsp + 328], r13
-  .seh_savereg r13, 328
-  mov qword ptr [rsp + 336], r14
-  .seh_savereg r14, 336
-  mov qword ptr [rsp + 344], r15
-  .seh_savereg r15, 344
-  vmovaps xmmword ptr [rsp + 352], xmm6
-  .seh_savexmm xmm6, 352
-  vmovaps xmmword ptr [rsp + 368], xmm7
-  .seh_savexmm xmm7, 368
-  vmovaps xmmword ptr [rsp + 384], xmm8
-  .seh_savexmm xmm8, 384
-  vmovaps xmmword ptr [rsp + 400], xmm9
-  .seh_savexmm xmm9, 400
-  vmovaps xmmword ptr [rsp + 416], xmm10
-  .seh_savexmm xmm10, 416
-  vmovaps xmmword ptr [rsp + 432], xmm11
-  .seh_savexmm xmm11, 432
-  vmovaps xmmword ptr [rsp + 448], xmm12
-  .seh_savexmm xmm12, 448
-  vmovaps xmmword ptr [rsp + 464], xmm13
-  .seh_savexmm xmm13, 464
-  vmovaps xmmword ptr [rsp + 480], xmm14
-  .seh_savexmm xmm14, 480
-  vmovaps xmmword ptr [rsp + 496], xmm15
-  .seh_savexmm xmm15, 496
+  sub rsp, 568
+  .seh_stackalloc 568
+  mov qword ptr [rsp + 336], rsi
+  .seh_savereg rsi, 336
+  mov qword ptr [rsp + 344], rdi
+  .seh_savereg rdi, 344
+  mov qword ptr [rsp + 352], rbx
+  .seh_savereg rbx, 352
+  mov qword ptr [rsp + 360], rbp
+  .seh_savereg rbp, 360
+  mov qword ptr [rsp + 368], r12
+  .seh_savereg r12, 368
+  mov qword ptr [rsp + 376], r13
+  .seh_savereg r13, 376
+  mov qword ptr [rsp + 384], r14
+  .seh_savereg r14, 384
+  mov qword ptr [rsp + 392], r15
+  .seh_savereg r15, 392
+  vmovaps xmmword ptr [rsp + 400], xmm6
+  .seh_savexmm xmm6, 400
+  vmovaps xmmword ptr [rsp + 416], xmm7
+  .seh_savexmm xmm7, 416
+  vmovaps xmmword ptr [rsp + 432], xmm8
+  .seh_savexmm xmm8, 432
+  vmovaps xmmword ptr [rsp + 448], xmm9
+  .seh_savexmm xmm9, 448
+  vmovaps xmmword ptr [rsp + 464], xmm10
+  .seh_savexmm xmm10, 464
+  vmovaps xmmword ptr [rsp + 480], xmm11
+  .seh_savexmm xmm11, 480
+  vmovaps xmmword ptr [rsp + 496], xmm12
+  .seh_savexmm xmm12, 496
+  vmovaps xmmword ptr [rsp + 512], xmm13
+  .seh_savexmm xmm13, 512
+  vmovaps xmmword ptr [rsp + 528], xmm14
+  .seh_savexmm xmm14, 528
+  vmovaps xmmword ptr [rsp + 544], xmm15
+  .seh_savexmm xmm15, 544
   .seh_endprologue
   mov rdi, rcx
 #endif
@@ -166,7 +166,8 @@ L(m):
   mov r11, 65537
   vmovd xmm1, r11d                                       // ones
   vpbroadcastd ymm1, xmm1
-  lea r11, [rsp + 32]                                    // scratch
+  lea r11, [rsp + 80]                                    // scratch
+  and r11, -64                                           // scratch
   vpbroadcastd ymm2, dword ptr [r10 + 0]                 // sum_0_0
   vmovdqu ymmword ptr [r11 + 0], ymm2                    // sum_0_0
   vmovdqu ymmword ptr [r11 + 32], ymm2                   // sum_0_0
@@ -983,38 +984,38 @@ L(m_done):
   ja L(n)
 L(n_done):
 #if defined(__ELF__) || defined(__APPLE__)
-  mov rbx, qword ptr [rsp + 288]
-  mov rbp, qword ptr [rsp + 296]
-  mov r12, qword ptr [rsp + 304]
-  mov r13, qword ptr [rsp + 312]
-  mov r14, qword ptr [rsp + 320]
-  mov r15, qword ptr [rsp + 328]
-  add rsp, 344
+  mov rbx, qword ptr [rsp + 336]
+  mov rbp, qword ptr [rsp + 344]
+  mov r12, qword ptr [rsp + 352]
+  mov r13, qword ptr [rsp + 360]
+  mov r14, qword ptr [rsp + 368]
+  mov r15, qword ptr [rsp + 376]
+  add rsp, 392
   .cfi_def_cfa_offset 8
   vzeroupper
   ret
   .cfi_endproc
 #elif defined(_WIN32)
   vzeroupper
-  mov rsi, qword ptr [rsp + 288]
-  mov rdi, qword ptr [rsp + 296]
-  mov rbx, qword ptr [rsp + 304]
-  mov rbp, qword ptr [rsp + 312]
-  mov r12, qword ptr [rsp + 320]
-  mov r13, qword ptr [rsp + 328]
-  mov r14, qword ptr [rsp + 336]
-  mov r15, qword ptr [rsp + 344]
-  vmovaps xmm6, xmmword ptr [rsp + 352]
-  vmovaps xmm7, xmmword ptr [rsp + 368]
-  vmovaps xmm8, xmmword ptr [rsp + 384]
-  vmovaps xmm9, xmmword ptr [rsp + 400]
-  vmovaps xmm10, xmmword ptr [rsp + 416]
-  vmovaps xmm11, xmmword ptr [rsp + 432]
-  vmovaps xmm12, xmmword ptr [rsp + 448]
-  vmovaps xmm13, xmmword ptr [rsp + 464]
-  vmovaps xmm14, xmmword ptr [rsp + 480]
-  vmovaps xmm15, xmmword ptr [rsp + 496]
-  add rsp, 520
+  mov rsi, qword ptr [rsp + 336]
+  mov rdi, qword ptr [rsp + 344]
+  mov rbx, qword ptr [rsp + 352]
+  mov rbp, qword ptr [rsp + 360]
+  mov r12, qword ptr [rsp + 368]
+  mov r13, qword ptr [rsp + 376]
+  mov r14, qword ptr [rsp + 384]
+  mov r15, qword ptr [rsp + 392]
+  vmovaps xmm6, xmmword ptr [rsp + 400]
+  vmovaps xmm7, xmmword ptr [rsp + 416]
+  vmovaps xmm8, xmmword ptr [rsp + 432]
+  vmovaps xmm9, xmmword ptr [rsp + 448]
+  vmovaps xmm10, xmmword ptr [rsp + 464]
+  vmovaps xmm11, xmmword ptr [rsp + 480]
+  vmovaps xmm12, xmmword ptr [rsp + 496]
+  vmovaps xmm13, xmmword ptr [rsp + 512]
+  vmovaps xmm14, xmmword ptr [rsp + 528]
+  vmovaps xmm15, xmmword ptr [rsp + 544]
+  add rsp, 568
   ret
   .seh_endproc
 #endif

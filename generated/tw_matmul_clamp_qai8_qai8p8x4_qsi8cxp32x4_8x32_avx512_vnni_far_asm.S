@@ -162,10 +162,6 @@ L(m):
   mov qword ptr [rsp + 48], r10                          // m_left, kept in the frame
   mov qword ptr [rsp + 0], r8                            // lhs_panel, kept in the frame
   prefetchw byte ptr [rdx + 0]                           // dst_tile
-  mov r8, qword ptr [rdi + 8*3]                          // k
-  lea r8, [r8 + 31]
-  and r8, -32                                            // k_padded
-  mov qword ptr [rsp + 40], r8                           // k_padded, kept in the frame
   mov r8, qword ptr [rdi + 8*13]                         // dst_stride
   mov r10, 1
   mov r11, qword ptr [rsp + 48]                          // m_left
@@ -220,16 +216,20 @@ L(m):
   lea r11, [r10 + r8]
   test rbx, rbx                                          // dst_6
   cmovz r11, r10
-  lea r8, [r11 + r8]
   prefetchw byte ptr [r11 + 0]                           // dst_6
   mov r10, 7
   mov rbx, qword ptr [rsp + 48]                          // m_left
   cmp rbx, r10
   cmovb rbx, r10
   sub rbx, r10
+  lea r8, [r11 + r8]
   test rbx, rbx                                          // dst_7
   cmovz r8, r11
   prefetchw byte ptr [r8 + 0]                            // dst_7
+  mov r8, qword ptr [rdi + 8*3]                          // k
+  lea r8, [r8 + 31]
+  and r8, -32                                            // k_padded
+  mov qword ptr [rsp + 40], r8                           // k_padded, kept in the frame
   mov r8, 8
   mov r10, qword ptr [rsp + 40]                          // k_padded
   imul r10, r8

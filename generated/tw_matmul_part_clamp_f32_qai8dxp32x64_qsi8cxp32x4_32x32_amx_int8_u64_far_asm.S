@@ -44,56 +44,56 @@ tw_matmul_part_clamp_f32_qai8dxp32x64_qsi8cxp32x4_32x32_amx_int8_u64_far_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   endbr64
-  sub rsp, 2152
-  .cfi_def_cfa_offset 2160
-  mov qword ptr [rsp + 2096], rbx
+  sub rsp, 2200
+  .cfi_def_cfa_offset 2208
+  mov qword ptr [rsp + 2144], rbx
   .cfi_offset rbx, -64
-  mov qword ptr [rsp + 2104], rbp
+  mov qword ptr [rsp + 2152], rbp
   .cfi_offset rbp, -56
-  mov qword ptr [rsp + 2112], r12
+  mov qword ptr [rsp + 2160], r12
   .cfi_offset r12, -48
-  mov qword ptr [rsp + 2120], r13
+  mov qword ptr [rsp + 2168], r13
   .cfi_offset r13, -40
-  mov qword ptr [rsp + 2128], r14
+  mov qword ptr [rsp + 2176], r14
   .cfi_offset r14, -32
-  mov qword ptr [rsp + 2136], r15
+  mov qword ptr [rsp + 2184], r15
   .cfi_offset r15, -24
 #elif defined(_WIN32)
   .seh_proc tw_matmul_part_clamp_f32_qai8dxp32x64_qsi8cxp32x4_32x32_amx_int8_u64_far_asm
-  sub rsp, 2296
-  .seh_stackalloc 2296
-  mov qword ptr [rsp + 2096], rsi
-  .seh_savereg rsi, 2096
-  mov qword ptr [rsp + 2104], rdi
-  .seh_savereg rdi, 2104
-  mov qword ptr [rsp + 2112], rbx
-  .seh_savereg rbx, 2112
-  mov qword ptr [rsp + 2120], rbp
-  .seh_savereg rbp, 2120
-  mov qword ptr [rsp + 2128], r12
-  .seh_savereg r12, 2128
-  mov qword ptr [rsp + 2136], r13
-  .seh_savereg r13, 2136
-  mov qword ptr [rsp + 2144], r14
-  .seh_savereg r14, 2144
-  mov qword ptr [rsp + 2152], r15
-  .seh_savereg r15, 2152
-  vmovaps xmmword ptr [rsp + 2160], xmm6
-  .seh_savexmm xmm6, 2160
-  vmovaps xmmword ptr [rsp + 2176], xmm7
-  .seh_savexmm xmm7, 2176
-  vmovaps xmmword ptr [rsp + 2192], xmm8
-  .seh_savexmm xmm8, 2192
-  vmovaps xmmword ptr [rsp + 2208], xmm9
-  .seh_savexmm xmm9, 2208
-  vmovaps xmmword ptr [rsp + 2224], xmm10
-  .seh_savexmm xmm10, 2224
-  vmovaps xmmword ptr [rsp + 2240], xmm11
-  .seh_savexmm xmm11, 2240
-  vmovaps xmmword ptr [rsp + 2256], xmm12
-  .seh_savexmm xmm12, 2256
-  vmovaps xmmword ptr [rsp + 2272], xmm13
-  .seh_savexmm xmm13, 2272
+  sub rsp, 2344
+  .seh_stackalloc 2344
+  mov qword ptr [rsp + 2144], rsi
+  .seh_savereg rsi, 2144
+  mov qword ptr [rsp + 2152], rdi
+  .seh_savereg rdi, 2152
+  mov qword ptr [rsp + 2160], rbx
+  .seh_savereg rbx, 2160
+  mov qword ptr [rsp + 2168], rbp
+  .seh_savereg rbp, 2168
+  mov qword ptr [rsp + 2176], r12
+  .seh_savereg r12, 2176
+  mov qword ptr [rsp + 2184], r13
+  .seh_savereg r13, 2184
+  mov qword ptr [rsp + 2192], r14
+  .seh_savereg r14, 2192
+  mov qword ptr [rsp + 2200], r15
+  .seh_savereg r15, 2200
+  vmovaps xmmword ptr [rsp + 2208], xmm6
+  .seh_savexmm xmm6, 2208
+  vmovaps xmmword ptr [rsp + 2224], xmm7
+  .seh_savexmm xmm7, 2224
+  vmovaps xmmword ptr [rsp + 2240], xmm8
+  .seh_savexmm xmm8, 2240
+  vmovaps xmmword ptr [rsp + 2256], xmm9
+  .seh_savexmm xmm9, 2256
+  vmovaps xmmword ptr [rsp + 2272], xmm10
+  .seh_savexmm xmm10, 2272
+  vmovaps xmmword ptr [rsp + 2288], xmm11
+  .seh_savexmm xmm11, 2288
+  vmovaps xmmword ptr [rsp + 2304], xmm12
+  .seh_savexmm xmm12, 2304
+  vmovaps xmmword ptr [rsp + 2320], xmm13
+  .seh_savexmm xmm13, 2320
   .seh_endprologue
   mov rdi, rcx
 #endif
@@ -162,7 +162,8 @@ L(m):
   lea r8, [r8 + 63]
   and r8, -64                                            // k_padded
   mov qword ptr [rsp + 40], r8                           // k_padded, kept in the frame
-  lea r8, [rsp + 48]                                     // scratch
+  lea r8, [rsp + 96]                                     // scratch
+  and r8, -64                                            // scratch
   mov r11, qword ptr [rdi + 8*3]                         // k
   lea r11, [r11 + 31]
   and r11, -32                                           // padded
@@ -532,36 +533,36 @@ L(m_done):
 L(n_done):
   tilerelease
 #if defined(__ELF__) || defined(__APPLE__)
-  mov rbx, qword ptr [rsp + 2096]
-  mov rbp, qword ptr [rsp + 2104]
-  mov r12, qword ptr [rsp + 2112]
-  mov r13, qword ptr [rsp + 2120]
-  mov r14, qword ptr [rsp + 2128]
-  mov r15, qword ptr [rsp + 2136]
-  add rsp, 2152
+  mov rbx, qword ptr [rsp + 2144]
+  mov rbp, qword ptr [rsp + 2152]
+  mov r12, qword ptr [rsp + 2160]
+  mov r13, qword ptr [rsp + 2168]
+  mov r14, qword ptr [rsp + 2176]
+  mov r15, qword ptr [rsp + 2184]
+  add rsp, 2200
   .cfi_def_cfa_offset 8
   vzeroupper
   ret
   .cfi_endproc
 #elif defined(_WIN32)
   vzeroupper
-  mov rsi, qword ptr [rsp + 2096]
-  mov rdi, qword ptr [rsp + 2104]
-  mov rbx, qword ptr [rsp + 2112]
-  mov rbp, qword ptr [rsp + 2120]
-  mov r12, qword ptr [rsp + 2128]
-  mov r13, qword ptr [rsp + 2136]
-  mov r14, qword ptr [rsp + 2144]
-  mov r15, qword ptr [rsp + 2152]
-  vmovaps xmm6, xmmword ptr [rsp + 2160]
-  vmovaps xmm7, xmmword ptr [rsp + 2176]
-  vmovaps xmm8, xmmword ptr [rsp + 2192]
-  vmovaps xmm9, xmmword ptr [rsp + 2208]
-  vmovaps xmm10, xmmword ptr [rsp + 2224]
-  vmovaps xmm11, xmmword ptr [rsp + 2240]
-  vmovaps xmm12, xmmword ptr [rsp + 2256]
-  vmovaps xmm13, xmmword ptr [rsp + 2272]
-  add rsp, 2296
+  mov rsi, qword ptr [rsp + 2144]
+  mov rdi, qword ptr [rsp + 2152]
+  mov rbx, qword ptr [rsp + 2160]
+  mov rbp, qword ptr [rsp + 2168]
+  mov r12, qword ptr [rsp + 2176]
+  mov r13, qword ptr [rsp + 2184]
+  mov r14, qword ptr [rsp + 2192]
+  mov r15, qword ptr [rsp + 2200]
+  vmovaps xmm6, xmmword ptr [rsp + 2208]
+  vmovaps xmm7, xmmword ptr [rsp + 2224]
+  vmovaps xmm8, xmmword ptr [rsp + 2240]
+  vmovaps xmm9, xmmword ptr [rsp + 2256]
+  vmovaps xmm10, xmmword ptr [rsp + 2272]
+  vmovaps xmm11, xmmword ptr [rsp + 2288]
+  vmovaps xmm12, xmmword ptr [rsp + 2304]
+  vmovaps xmm13, xmmword ptr [rsp + 2320]
+  add rsp, 2344
   ret
   .seh_endproc
 #endif

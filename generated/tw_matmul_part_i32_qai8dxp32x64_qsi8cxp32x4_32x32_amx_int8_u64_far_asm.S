@@ -44,40 +44,40 @@ tw_matmul_part_i32_qai8dxp32x64_qsi8cxp32x4_32x32_amx_int8_u64_far_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   endbr64
-  sub rsp, 2152
-  .cfi_def_cfa_offset 2160
-  mov qword ptr [rsp + 2096], rbx
+  sub rsp, 2200
+  .cfi_def_cfa_offset 2208
+  mov qword ptr [rsp + 2144], rbx
   .cfi_offset rbx, -64
-  mov qword ptr [rsp + 2104], rbp
+  mov qword ptr [rsp + 2152], rbp
   .cfi_offset rbp, -56
-  mov qword ptr [rsp + 2112], r12
+  mov qword ptr [rsp + 2160], r12
   .cfi_offset r12, -48
-  mov qword ptr [rsp + 2120], r13
+  mov qword ptr [rsp + 2168], r13
   .cfi_offset r13, -40
-  mov qword ptr [rsp + 2128], r14
+  mov qword ptr [rsp + 2176], r14
   .cfi_offset r14, -32
-  mov qword ptr [rsp + 2136], r15
+  mov qword ptr [rsp + 2184], r15
   .cfi_offset r15, -24
 #elif defined(_WIN32)
   .seh_proc tw_matmul_part_i32_qai8dxp32x64_qsi8cxp32x4_32x32_amx_int8_u64_far_asm
-  sub rsp, 2168
-  .seh_stackalloc 2168
-  mov qword ptr [rsp + 2096], rsi
-  .seh_savereg rsi, 2096
-  mov qword ptr [rsp + 2104], rdi
-  .seh_savereg rdi, 2104
-  mov qword ptr [rsp + 2112], rbx
-  .seh_savereg rbx, 2112
-  mov qword ptr [rsp + 2120], rbp
-  .seh_savereg rbp, 2120
-  mov qword ptr [rsp + 2128], r12
-  .seh_savereg r12, 2128
-  mov qword ptr [rsp + 2136], r13
-  .seh_savereg r13, 2136
-  mov qword ptr [rsp + 2144], r14
-  .seh_savereg r14, 2144
-  mov qword ptr [rsp + 2152], r15
-  .seh_savereg r15, 2152
+  sub rsp, 2216
+  .seh_stackalloc 2216
+  mov qword ptr [rsp + 2144], rsi
+  .seh_savereg rsi, 2144
+  mov qword ptr [rsp + 2152], rdi
+  .seh_savereg rdi, 2152
+  mov qword ptr [rsp + 2160], rbx
+  .seh_savereg rbx, 2160
+  mov qword ptr [rsp + 2168], rbp
+  .seh_savereg rbp, 2168
+  mov qword ptr [rsp + 2176], r12
+  .seh_savereg r12, 2176
+  mov qword ptr [rsp + 2184], r13
+  .seh_savereg r13, 2184
+  mov qword ptr [rsp + 2192], r14
+  .seh_savereg r14, 2192
+  mov qword ptr [rsp + 2200], r15
+  .seh_savereg r15, 2200
   .seh_endprologue
   mov rdi, rcx
 #endif
@@ -151,7 +151,8 @@ L(n):
 L(m):
   mov qword ptr [rsp + 32], rdx                          // dst_tile, kept in the frame
   mov qword ptr [rsp + 16], r8                           // lhs_panel, kept in the frame
-  lea rdx, [rsp + 48]                                    // scratch
+  lea rdx, [rsp + 96]                                    // scratch
+  and rdx, -64                                           // scratch
   mov r8, qword ptr [rsp + 24]                           // args
   mov r8, qword ptr [r8 + 8*3]                           // k
   lea r8, [r8 + 31]
@@ -427,28 +428,28 @@ L(m_done):
 L(n_done):
   tilerelease
 #if defined(__ELF__) || defined(__APPLE__)
-  mov rbx, qword ptr [rsp + 2096]
-  mov rbp, qword ptr [rsp + 2104]
-  mov r12, qword ptr [rsp + 2112]
-  mov r13, qword ptr [rsp + 2120]
-  mov r14, qword ptr [rsp + 2128]
-  mov r15, qword ptr [rsp + 2136]
-  add rsp, 2152
+  mov rbx, qword ptr [rsp + 2144]
+  mov rbp, qword ptr [rsp + 2152]
+  mov r12, qword ptr [rsp + 2160]
+  mov r13, qword ptr [rsp + 2168]
+  mov r14, qword ptr [rsp + 2176]
+  mov r15, qword ptr [rsp + 2184]
+  add rsp, 2200
   .cfi_def_cfa_offset 8
   vzeroupper
   ret
   .cfi_endproc
 #elif defined(_WIN32)
   vzeroupper
-  mov rsi, qword ptr [rsp + 2096]
-  mov rdi, qword ptr [rsp + 2104]
-  mov rbx, qword ptr [rsp + 2112]
-  mov rbp, qword ptr [rsp + 2120]
-  mov r12, qword ptr [rsp + 2128]
-  mov r13, qword ptr [rsp + 2136]
-  mov r14, qword ptr [rsp + 2144]
-  mov r15, qword ptr [rsp + 2152]
-  add rsp, 2168
+  mov rsi, qword ptr [rsp + 2144]
+  mov rdi, qword ptr [rsp + 2152]
+  mov rbx, qword ptr [rsp + 2160]
+  mov rbp, qword ptr [rsp + 2168]
+  mov r12, qword ptr [rsp + 2176]
+  mov r13, qword ptr [rsp + 2184]
+  mov r14, qword ptr [rsp + 2192]
+  mov r15, qword ptr [rsp + 2200]
+  add rsp, 2216
   ret
   .seh_endproc
 #endif

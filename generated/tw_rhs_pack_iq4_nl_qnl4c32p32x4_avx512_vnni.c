@@ -29,7 +29,7 @@ void tw_rhs_pack_iq4_nl_qnl4c32p32x4_avx512_vnni(const tw_pack_args* args);
 
 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,bmi2")))
 void tw_rhs_pack_iq4_nl_qnl4c32p32x4_avx512_vnni(const tw_pack_args* args) {
-  uint8_t scratch_memory[5248];
+  TW_ALIGNAS(64) uint8_t scratch_memory[5248];
   const size_t source_stride = args->source_stride;
   uint8_t* const scratch = tw_hidden(scratch_memory);
   uint8_t* const scales = scratch + 4608;

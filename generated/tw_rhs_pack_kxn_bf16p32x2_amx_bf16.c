@@ -29,7 +29,7 @@ void tw_rhs_pack_kxn_bf16p32x2_amx_bf16(const tw_pack_args* args);
 
 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,gfni,bmi2")))
 void tw_rhs_pack_kxn_bf16p32x2_amx_bf16(const tw_pack_args* args) {
-  uint8_t scratch_memory[256];
+  TW_ALIGNAS(64) uint8_t scratch_memory[256];
   const size_t source_stride = args->source_stride;
   const size_t packed_stride = args->packed_stride;
   const size_t k = args->k;

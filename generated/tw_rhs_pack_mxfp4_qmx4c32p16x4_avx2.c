@@ -29,7 +29,7 @@ void tw_rhs_pack_mxfp4_qmx4c32p16x4_avx2(const tw_pack_args* args);
 
 __attribute__((target("avx2,fma,f16c,bmi2")))
 void tw_rhs_pack_mxfp4_qmx4c32p16x4_avx2(const tw_pack_args* args) {
-  uint8_t scratch_memory[2368];
+  TW_ALIGNAS(64) uint8_t scratch_memory[2368];
   const size_t source_stride = args->source_stride;
   uint8_t* const scratch = tw_hidden(scratch_memory);
   uint8_t* const scales = scratch + 2176;

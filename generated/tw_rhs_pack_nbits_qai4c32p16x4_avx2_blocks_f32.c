@@ -34,7 +34,7 @@ void tw_rhs_pack_nbits_qai4c32p16x4_avx2_blocks_f32(const tw_pack_args* args);
 
 __attribute__((target("avx2,fma,f16c,bmi2")))
 void tw_rhs_pack_nbits_qai4c32p16x4_avx2_blocks_f32(const tw_pack_args* args) {
-  uint8_t scratch_memory[2176];
+  TW_ALIGNAS(64) uint8_t scratch_memory[2176];
   const __m256i flip = _mm256_set1_epi32((int32_t)0);
   const __m256i ones = _mm256_set1_epi32((int32_t)0x01010101);
   const __m256i low_nibbles = _mm256_set1_epi32((int32_t)0x0f0f0f0f);

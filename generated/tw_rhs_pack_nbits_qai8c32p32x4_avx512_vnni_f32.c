@@ -30,7 +30,7 @@ void tw_rhs_pack_nbits_qai8c32p32x4_avx512_vnni_f32(const tw_pack_args* args);
 
 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,bmi2")))
 void tw_rhs_pack_nbits_qai8c32p32x4_avx512_vnni_f32(const tw_pack_args* args) {
-  uint8_t scratch_memory[2176];
+  TW_ALIGNAS(64) uint8_t scratch_memory[2176];
   const __m512i flip = _mm512_set1_epi32((int32_t)0);
   const __m512i ones = _mm512_set1_epi32((int32_t)0x01010101);
   const __m512i offset = _mm512_set1_epi32((int32_t)(32 << 7));

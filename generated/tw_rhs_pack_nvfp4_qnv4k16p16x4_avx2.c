@@ -29,7 +29,7 @@ void tw_rhs_pack_nvfp4_qnv4k16p16x4_avx2(const tw_pack_args* args);
 
 __attribute__((target("avx2,fma,f16c,bmi2")))
 void tw_rhs_pack_nvfp4_qnv4k16p16x4_avx2(const tw_pack_args* args) {
-  uint8_t scratch_memory[2496];
+  TW_ALIGNAS(64) uint8_t scratch_memory[2496];
   const size_t source_stride = args->source_stride;
   uint8_t* const scratch = tw_hidden(scratch_memory);
   const size_t row_begin = args->row_begin;

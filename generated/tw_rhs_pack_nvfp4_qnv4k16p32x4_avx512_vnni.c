@@ -29,7 +29,7 @@ void tw_rhs_pack_nvfp4_qnv4k16p32x4_avx512_vnni(const tw_pack_args* args);
 
 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,bmi2")))
 void tw_rhs_pack_nvfp4_qnv4k16p32x4_avx512_vnni(const tw_pack_args* args) {
-  uint8_t scratch_memory[4992];
+  TW_ALIGNAS(64) uint8_t scratch_memory[4992];
   const size_t source_stride = args->source_stride;
   uint8_t* const scratch = tw_hidden(scratch_memory);
   const size_t row_begin = args->row_begin;

@@ -29,7 +29,7 @@ void tw_rhs_pack_nxk_bf16_f32p16x1_avx2(const tw_pack_args* args);
 
 __attribute__((target("avx2,fma,f16c,bmi2")))
 void tw_rhs_pack_nxk_bf16_f32p16x1_avx2(const tw_pack_args* args) {
-  uint8_t scratch_memory[8320];
+  TW_ALIGNAS(64) uint8_t scratch_memory[8320];
   const size_t source_stride = args->source_stride;
   const size_t k = args->k;
   const size_t k_2 = args->k;

@@ -29,7 +29,7 @@ void tw_rhs_pack_nxk_bf16p32x2_avx512_bf16(const tw_pack_args* args);
 
 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,avx512bf16,bmi2")))
 void tw_rhs_pack_nxk_bf16p32x2_avx512_bf16(const tw_pack_args* args) {
-  uint8_t scratch_memory[16384];
+  TW_ALIGNAS(64) uint8_t scratch_memory[16384];
   const size_t source_stride = args->source_stride;
   const size_t k = args->k;
   const size_t multiples = (args->k + 7) / 8;

@@ -29,7 +29,7 @@ void tw_rhs_pack_nxk_qai4c32p16x4_avx_vnni_f32(const tw_pack_args* args);
 
 __attribute__((target("avx2,fma,f16c,bmi2,avxvnni")))
 void tw_rhs_pack_nxk_qai4c32p16x4_avx_vnni_f32(const tw_pack_args* args) {
-  uint8_t scratch_memory[832];
+  TW_ALIGNAS(64) uint8_t scratch_memory[832];
   size_t given_offset = (args->flags & 1) * 8;
   const size_t bits = given_offset == 0 ? 0x88888888 : 0;
   const __m256i flip = _mm256_set1_epi32((int32_t)bits);

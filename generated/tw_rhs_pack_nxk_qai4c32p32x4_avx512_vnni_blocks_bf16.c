@@ -34,7 +34,7 @@ void tw_rhs_pack_nxk_qai4c32p32x4_avx512_vnni_blocks_bf16(const tw_pack_args* ar
 
 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,bmi2")))
 void tw_rhs_pack_nxk_qai4c32p32x4_avx512_vnni_blocks_bf16(const tw_pack_args* args) {
-  uint8_t scratch_memory[4288];
+  TW_ALIGNAS(64) uint8_t scratch_memory[4288];
   size_t given_offset = (args->flags & 1) * 8;
   const size_t bits = given_offset == 0 ? 0x88888888 : 0;
   const __m512i flip = _mm512_set1_epi32((int32_t)bits);

@@ -30,7 +30,7 @@ void tw_rhs_pack_nxk_qai8c32p16x4_avx2_b16_f32(const tw_pack_args* args);
 
 __attribute__((target("avx2,fma,f16c,bmi2")))
 void tw_rhs_pack_nxk_qai8c32p16x4_avx2_b16_f32(const tw_pack_args* args) {
-  uint8_t scratch_memory[1344];
+  TW_ALIGNAS(64) uint8_t scratch_memory[1344];
   const __m256i flip = _mm256_set1_epi32((int32_t)0x80808080);
   const __m256i ones = _mm256_set1_epi32((int32_t)0x01010101);
   const __m256i ones_16 = _mm256_set1_epi32((int32_t)0x00010001);

@@ -33,7 +33,7 @@ void tw_rhs_pack_nxk_qai8c32p16x4_avx_vnni_blocks_bf16(const tw_pack_args* args)
 
 __attribute__((target("avx2,fma,f16c,bmi2,avxvnni")))
 void tw_rhs_pack_nxk_qai8c32p16x4_avx_vnni_blocks_bf16(const tw_pack_args* args) {
-  uint8_t scratch_memory[4192];
+  TW_ALIGNAS(64) uint8_t scratch_memory[4192];
   const __m256i flip = _mm256_set1_epi32((int32_t)0x80808080);
   const __m256i ones = _mm256_set1_epi32((int32_t)0x01010101);
   const __m256i offset = _mm256_set1_epi32((int32_t)(64 << 7));

@@ -29,7 +29,7 @@ void tw_rhs_pack_nxk_qai8cxp32x4_amx_int8(const tw_pack_args* args);
 
 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,gfni,bmi2")))
 void tw_rhs_pack_nxk_qai8cxp32x4_amx_int8(const tw_pack_args* args) {
-  uint8_t scratch_memory[16384];
+  TW_ALIGNAS(64) uint8_t scratch_memory[16384];
   const __m512i flip = _mm512_set1_epi32((int32_t)0x80808080);
   const __m512i ones = _mm512_set1_epi32((int32_t)0x01010101);
   const size_t source_stride = args->source_stride;

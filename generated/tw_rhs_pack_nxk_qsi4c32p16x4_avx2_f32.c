@@ -30,7 +30,7 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx2_f32(const tw_pack_args* args);
 
 __attribute__((target("avx2,fma,f16c,bmi2")))
 void tw_rhs_pack_nxk_qsi4c32p16x4_avx2_f32(const tw_pack_args* args) {
-  uint8_t scratch_memory[2624];
+  TW_ALIGNAS(64) uint8_t scratch_memory[2624];
   size_t given_offset = (args->flags & 1) * 8;
   const size_t bits = given_offset == 0 ? 0x88888888 : 0;
   const __m256i flip = _mm256_set1_epi32((int32_t)bits);

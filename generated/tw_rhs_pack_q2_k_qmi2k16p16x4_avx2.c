@@ -29,7 +29,7 @@ void tw_rhs_pack_q2_k_qmi2k16p16x4_avx2(const tw_pack_args* args);
 
 __attribute__((target("avx2,fma,f16c,bmi2")))
 void tw_rhs_pack_q2_k_qmi2k16p16x4_avx2(const tw_pack_args* args) {
-  uint8_t scratch_memory[1440];
+  TW_ALIGNAS(64) uint8_t scratch_memory[1440];
   const __m256i low_pairs = _mm256_set1_epi32((int32_t)0x33333333);
   const __m256i low_nibbles = _mm256_set1_epi32((int32_t)0x0f0f0f0f);
   const size_t source_stride = args->source_stride;

@@ -29,7 +29,7 @@ void tw_rhs_pack_q4_k_qmi4k32p16x4_avx_vnni(const tw_pack_args* args);
 
 __attribute__((target("avx2,fma,f16c,bmi2,avxvnni")))
 void tw_rhs_pack_q4_k_qmi4k32p16x4_avx_vnni(const tw_pack_args* args) {
-  uint8_t scratch_memory[2400];
+  TW_ALIGNAS(64) uint8_t scratch_memory[2400];
   const __m256i low_nibbles = _mm256_set1_epi32((int32_t)0x0f0f0f0f);
   const size_t source_stride = args->source_stride;
   uint8_t* const scratch = tw_hidden(scratch_memory);

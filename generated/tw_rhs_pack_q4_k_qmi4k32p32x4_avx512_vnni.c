@@ -29,7 +29,7 @@ void tw_rhs_pack_q4_k_qmi4k32p32x4_avx512_vnni(const tw_pack_args* args);
 
 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,bmi2")))
 void tw_rhs_pack_q4_k_qmi4k32p32x4_avx512_vnni(const tw_pack_args* args) {
-  uint8_t scratch_memory[4800];
+  TW_ALIGNAS(64) uint8_t scratch_memory[4800];
   const __m512i low_nibbles = _mm512_set1_epi32((int32_t)0x0f0f0f0f);
   const size_t source_stride = args->source_stride;
   uint8_t* const scratch = tw_hidden(scratch_memory);

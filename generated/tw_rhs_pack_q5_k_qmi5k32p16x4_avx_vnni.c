@@ -29,7 +29,7 @@ void tw_rhs_pack_q5_k_qmi5k32p16x4_avx_vnni(const tw_pack_args* args);
 
 __attribute__((target("avx2,fma,f16c,bmi2,avxvnni")))
 void tw_rhs_pack_q5_k_qmi5k32p16x4_avx_vnni(const tw_pack_args* args) {
-  uint8_t scratch_memory[2912];
+  TW_ALIGNAS(64) uint8_t scratch_memory[2912];
   const __m256i low_nibbles = _mm256_set1_epi32((int32_t)0x0f0f0f0f);
   const __m256i low_bits = _mm256_set1_epi32((int32_t)0x55555555);
   const __m256i low_pairs = _mm256_set1_epi32((int32_t)0x33333333);

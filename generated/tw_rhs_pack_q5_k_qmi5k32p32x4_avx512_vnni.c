@@ -29,7 +29,7 @@ void tw_rhs_pack_q5_k_qmi5k32p32x4_avx512_vnni(const tw_pack_args* args);
 
 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,bmi2")))
 void tw_rhs_pack_q5_k_qmi5k32p32x4_avx512_vnni(const tw_pack_args* args) {
-  uint8_t scratch_memory[5824];
+  TW_ALIGNAS(64) uint8_t scratch_memory[5824];
   const __m512i low_nibbles = _mm512_set1_epi32((int32_t)0x0f0f0f0f);
   const __m512i low_bits = _mm512_set1_epi32((int32_t)0x55555555);
   const __m512i low_pairs = _mm512_set1_epi32((int32_t)0x33333333);

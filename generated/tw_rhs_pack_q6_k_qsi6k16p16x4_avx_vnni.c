@@ -29,7 +29,7 @@ void tw_rhs_pack_q6_k_qsi6k16p16x4_avx_vnni(const tw_pack_args* args);
 
 __attribute__((target("avx2,fma,f16c,bmi2,avxvnni")))
 void tw_rhs_pack_q6_k_qsi6k16p16x4_avx_vnni(const tw_pack_args* args) {
-  uint8_t scratch_memory[3440];
+  TW_ALIGNAS(64) uint8_t scratch_memory[3440];
   const __m256i low_nibbles = _mm256_set1_epi32((int32_t)0x0f0f0f0f);
   const __m256i low_pairs = _mm256_set1_epi32((int32_t)0x33333333);
   const __m256i low_nibbles_2 = _mm256_set1_epi32((int32_t)0x0f0f0f0f);

@@ -661,8 +661,8 @@ void tw_matmul_clamp_f32_qai8dxp8x4_qsi2cxp32x4_8x32_avx512_vnni_far_asm(const t
 void tw_matmul_clamp_f32_qai8dxp8x4_qsi2cxp32x4_8x32_avx512_vnni_far(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp8x4_qsi2cxp32x4_8x32_avx512_gfni_far_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp8x4_qsi2cxp32x4_8x32_avx512_gfni_far(const tw_args *args);
-void tw_matmul_clamp_f32_qai8dxp16x64_qsi2cxp32x4_16x32_amx_int8_u64_near_asm(const tw_args *args);
-void tw_matmul_clamp_f32_qai8dxp32x64_qsi2cxp32x4_32x32_amx_int8_u64_far_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp16x64_qsi2cxp32x4_16x32_amx_int8_u128_near_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp32x64_qsi2cxp32x4_32x32_amx_int8_u128_far_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi2cxp8x4_1x16_neon_dotprod_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi2cxp8x4_1x16_neon_dotprod(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp4x4_qsi2cxp8x4_4x8_neon_dotprod_asm(const tw_args *args);
@@ -684,7 +684,7 @@ void tw_matmul_clamp_f16_qai8dxp4x4_qsi2cxp16x4_4x16_avx_vnni_near_asm(const tw_
 void tw_matmul_clamp_f16_qai8dxp1x4_qsi2cxp32x4_1x32_avx512_vnni_a4_near_asm(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp1x4_qsi2cxp32x4_1x32_avx512_vnni_a4_near(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp4x4_qsi2cxp32x4_4x32_avx512_vnni_a2_near_asm(const tw_args *args);
-void tw_matmul_clamp_f16_qai8dxp32x64_qsi2cxp32x4_32x32_amx_int8_u64_far_asm(const tw_args *args);
+void tw_matmul_clamp_f16_qai8dxp32x64_qsi2cxp32x4_32x32_amx_int8_u128_far_asm(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp1x4_qsi2cxp8x4_1x16_neon_dotprod_asm(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp1x4_qsi2cxp8x4_1x16_neon_dotprod(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp4x4_qsi2cxp8x4_4x8_neon_dotprod_asm(const tw_args *args);
@@ -702,7 +702,7 @@ void tw_matmul_clamp_bf16_qai8dxp4x4_qsi2cxp16x4_4x16_avx_vnni_near_asm(const tw
 void tw_matmul_clamp_bf16_qai8dxp1x4_qsi2cxp32x4_1x32_avx512_vnni_a4_near_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp1x4_qsi2cxp32x4_1x32_avx512_vnni_a4_near(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp4x4_qsi2cxp32x4_4x32_avx512_vnni_a2_near_asm(const tw_args *args);
-void tw_matmul_clamp_bf16_qai8dxp32x64_qsi2cxp32x4_32x32_amx_int8_u64_far_asm(const tw_args *args);
+void tw_matmul_clamp_bf16_qai8dxp32x64_qsi2cxp32x4_32x32_amx_int8_u128_far_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp1x4_qsi2cxp8x4_1x16_neon_dotprod_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp1x4_qsi2cxp8x4_1x16_neon_dotprod(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp4x4_qsi2cxp8x4_4x8_neon_dotprod_asm(const tw_args *args);
@@ -882,8 +882,8 @@ void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x32_avx512_gfni_a2_near_asm(con
 void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x32_avx512_gfni_a2_near(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_gfni_far_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_gfni_far(const tw_args *args);
-void tw_matmul_clamp_f32_qai8dxp16x64_qsi4cxp32x4_16x32_amx_int8_u64_near_asm(const tw_args *args);
-void tw_matmul_clamp_f32_qai8dxp32x64_qsi4cxp32x4_32x32_amx_int8_u64_far_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp16x64_qsi4cxp32x4_16x32_amx_int8_u128_near_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp32x64_qsi4cxp32x4_32x32_amx_int8_u128_far_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_asm(const tw_args *args);
@@ -952,7 +952,7 @@ void tw_matmul_clamp_f16_qai8dxp4x4_qsi4cxp16x4_4x16_avx_vnni_near_asm(const tw_
 void tw_matmul_clamp_f16_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near_asm(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near_asm(const tw_args *args);
-void tw_matmul_clamp_f16_qai8dxp32x64_qsi4cxp32x4_32x32_amx_int8_u64_far_asm(const tw_args *args);
+void tw_matmul_clamp_f16_qai8dxp32x64_qsi4cxp32x4_32x32_amx_int8_u128_far_asm(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_asm(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_asm(const tw_args *args);
@@ -977,7 +977,7 @@ void tw_matmul_clamp_bf16_qai8dxp4x4_qsi4cxp16x4_4x16_avx_vnni_near_asm(const tw
 void tw_matmul_clamp_bf16_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near_asm(const tw_args *args);
-void tw_matmul_clamp_bf16_qai8dxp32x64_qsi4cxp32x4_32x32_amx_int8_u64_far_asm(const tw_args *args);
+void tw_matmul_clamp_bf16_qai8dxp32x64_qsi4cxp32x4_32x32_amx_int8_u128_far_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_asm(const tw_args *args);
@@ -990,7 +990,7 @@ void tw_matmul_clamp_bf16_qai8dxp8svlx4_qsi4cxp8svlx4_8svlx8svl_sme2_asm(const t
 void tw_matmul_clamp_bf16_qai8dxp1x4_qsi4cxp8svlx4_1x64svl_sme2_dot_u64_asm(const tw_args *args);
 void tw_matmul_acc_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx2_near_asm(const tw_args *args);
 void tw_matmul_acc_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near_asm(const tw_args *args);
-void tw_matmul_acc_clamp_f32_qai8dxp32x64_qsi4cxp32x4_32x32_amx_int8_u64_far_asm(const tw_args *args);
+void tw_matmul_acc_clamp_f32_qai8dxp32x64_qsi4cxp32x4_32x32_amx_int8_u128_far_asm(const tw_args *args);
 void tw_matmul_acc_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_asm(const tw_args *args);
 void tw_matmul_acc_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_asm(const tw_args *args);
 void tw_matmul_acc_clamp_f32_qai8dxp8x8_qsi4cxp8vlx8_8x8vl_sve2_asm(const tw_args *args);
@@ -1960,8 +1960,8 @@ void tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp32x4_1x32_avx512_vnni_a4_near(const tw
 void tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp32x4_4x32_avx512_vnni_a2_near_asm(const tw_args *args);
 void tw_matmul_clamp_qai8_qai8p8x4_qsi2cxp32x4_8x32_avx512_vnni_far_asm(const tw_args *args);
 void tw_matmul_clamp_qai8_qai8p8x4_qsi2cxp32x4_8x32_avx512_vnni_far(const tw_args *args);
-void tw_matmul_clamp_qai8_qai8p16x64_qsi2cxp32x4_16x32_amx_int8_u64_near_asm(const tw_args *args);
-void tw_matmul_clamp_qai8_qai8p32x64_qsi2cxp32x4_32x32_amx_int8_u64_far_asm(const tw_args *args);
+void tw_matmul_clamp_qai8_qai8p16x64_qsi2cxp32x4_16x32_amx_int8_u128_near_asm(const tw_args *args);
+void tw_matmul_clamp_qai8_qai8p32x64_qsi2cxp32x4_32x32_amx_int8_u128_far_asm(const tw_args *args);
 void tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp8x4_1x16_neon_dotprod_asm(const tw_args *args);
 void tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp8x4_1x16_neon_dotprod(const tw_args *args);
 void tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_4x8_neon_dotprod_asm(const tw_args *args);
@@ -2021,8 +2021,8 @@ void tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near_asm(cons
 void tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near(const tw_args *args);
 void tw_matmul_clamp_qai8_qai8p8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm(const tw_args *args);
 void tw_matmul_clamp_qai8_qai8p8x4_qsi4cxp32x4_8x32_avx512_vnni_far(const tw_args *args);
-void tw_matmul_clamp_qai8_qai8p16x64_qsi4cxp32x4_16x32_amx_int8_u64_near_asm(const tw_args *args);
-void tw_matmul_clamp_qai8_qai8p32x64_qsi4cxp32x4_32x32_amx_int8_u64_far_asm(const tw_args *args);
+void tw_matmul_clamp_qai8_qai8p16x64_qsi4cxp32x4_16x32_amx_int8_u128_near_asm(const tw_args *args);
+void tw_matmul_clamp_qai8_qai8p32x64_qsi4cxp32x4_32x32_amx_int8_u128_far_asm(const tw_args *args);
 void tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp8x4_1x16_neon_dotprod_asm(const tw_args *args);
 void tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp8x4_1x16_neon_dotprod(const tw_args *args);
 void tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp8x4_4x8_neon_dotprod_asm(const tw_args *args);
@@ -2114,8 +2114,8 @@ void tw_matmul_i32_qai8dxp4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near_asm(const tw_
 void tw_matmul_i32_qai8dxp4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near(const tw_args *args);
 void tw_matmul_i32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm(const tw_args *args);
 void tw_matmul_i32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far(const tw_args *args);
-void tw_matmul_i32_qai8dxp16x64_qsi4cxp32x4_16x32_amx_int8_u64_near_asm(const tw_args *args);
-void tw_matmul_i32_qai8dxp32x64_qsi4cxp32x4_32x32_amx_int8_u64_far_asm(const tw_args *args);
+void tw_matmul_i32_qai8dxp16x64_qsi4cxp32x4_16x32_amx_int8_u128_near_asm(const tw_args *args);
+void tw_matmul_i32_qai8dxp32x64_qsi4cxp32x4_32x32_amx_int8_u128_far_asm(const tw_args *args);
 void tw_matmul_i32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_a2_asm(const tw_args *args);
 void tw_matmul_i32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_a2(const tw_args *args);
 void tw_matmul_i32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_asm(const tw_args *args);
@@ -2135,8 +2135,8 @@ void tw_matmul_i32_qai8dxp8svlx4_qsi4cxp8svlx4_8svlx8svl_sme2_asm(const tw_args 
 void tw_matmul_i32_qai8dxp1x4_qsi4cxp8svlx4_1x64svl_sme2_dot_u64_asm(const tw_args *args);
 void tw_matmul_part_clamp_f32_qai8dxp32x64_qsi8cxp32x4_32x32_amx_int8_u64_far_asm(const tw_args *args);
 void tw_matmul_part_i32_qai8dxp32x64_qsi8cxp32x4_32x32_amx_int8_u64_far_asm(const tw_args *args);
-void tw_matmul_part_clamp_f32_qai8dxp32x64_qsi4cxp32x4_32x32_amx_int8_u64_far_asm(const tw_args *args);
-void tw_matmul_part_i32_qai8dxp32x64_qsi4cxp32x4_32x32_amx_int8_u64_far_asm(const tw_args *args);
+void tw_matmul_part_clamp_f32_qai8dxp32x64_qsi4cxp32x4_32x32_amx_int8_u128_far_asm(const tw_args *args);
+void tw_matmul_part_i32_qai8dxp32x64_qsi4cxp32x4_32x32_amx_int8_u128_far_asm(const tw_args *args);
 
 /* Packers. */
 void tw_lhs_pack_f32_f16p1x1_neon_fp16(const tw_pack_args *args);

@@ -16,9 +16,12 @@ bool is_vector(const Isa& isa, const SavedRegister& r) {
   return isa.files[static_cast<size_t>(r.file)].kind == Kind::vector;
 }
 
-constexpr int64_t scratch_alignment = 16;  // as much as stacks promise
-// Windows wants the pages of longer ones touched in order, Arm's instructions end there.
-constexpr int64_t longest_frame = 4080;
+constexpr int64_t stack_alignment = 16;  // that stacks promise
+constexpr int64_t page = 4096;
+// Arm's instructions end at a page; Windows wants the pages of longer ones touched in order.
+int64_t longest_frame(const Isa& isa) {
+  return isa.rules.touch_page.empty() ? page - stack_alignment : 4 * page;
+}
 
 int64_t round_up(int64_t value, int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
@@ -35,6 +38,12 @@ class Lines {
       done.push_back(
           format_row_text(text, {{"symbol", [&](std::string_view) { return symbol_; }}}));
       if (!described.empty()) done.push_back(described);
+    }
+  }
+
+  void touch_pages(const std::string& text) {
+    for (int64_t below = page; below < frame_.bytes; below += page) {
+      done.push_back(format_row_text(text, {{"bytes", number(below)}}));
     }
   }
 
@@ -100,8 +109,9 @@ Frame make_frame(const Program& program, const Convention& convention) {
   Frame frame;
   int64_t offset = int64_t{8} * program.frame_slots;
   if (program.scratch_bytes > 0) {
-    offset = frame.scratch = round_up(offset, scratch_alignment);
+    offset = frame.scratch = round_up(offset, stack_alignment);
     offset += program.scratch_bytes;
+    if (!isa.rules.align_address.empty()) offset += scratch_alignment - stack_alignment;
   }
   for (const auto& [file, index] : used_registers(program)) {
     if (!is_callee_saved(isa.files[static_cast<size_t>(file)], index, convention)) continue;
@@ -114,9 +124,9 @@ Frame make_frame(const Program& program, const Convention& convention) {
   if (offset == 0) return frame;
   frame.bytes =
       round_up(offset + convention.frame_bias, convention.frame_align) - convention.frame_bias;
-  if (frame.bytes <= longest_frame) return frame;
+  if (frame.bytes <= longest_frame(isa)) return frame;
   throw std::runtime_error(fmt::format("{}: a frame of {} bytes, {} are possible", program.name,
-                                       frame.bytes, longest_frame));
+                                       frame.bytes, longest_frame(isa)));
 }
 
 std::vector<std::string> prologue(const Program& program, const Convention& convention,
@@ -129,6 +139,7 @@ std::vector<std::string> prologue(const Program& program, const Convention& conv
   lines.add(convention.entry, unwind.entry);
   lines.add(isa.rules.entry, unwind.entry);
   if (frame.bytes > 0) {
+    lines.touch_pages(isa.rules.touch_page);
     lines.add_frame(isa.rules.frame_enter, 0);
     lines.add_frame(unwind.frame, frame.bytes + convention.frame_bias);
   }
@@ -179,8 +190,14 @@ std::string restore_scalar(const Isa& isa, const std::string& reg, int64_t offse
   return scalar_line(isa.rules.restore_scalar, reg, offset);
 }
 
-std::string frame_address(const Isa& isa, const std::string& reg, int64_t offset) {
-  return scalar_line(isa.rules.frame_address, reg, offset);
+std::vector<std::string> scratch_address(const Program& program, const std::string& reg) {
+  const AssemblyRules& rules = program.isa->rules;
+  const int64_t offset = make_frame(program, program.isa->convention).scratch;
+  if (rules.align_address.empty()) return {scalar_line(rules.frame_address, reg, offset)};
+  const auto to = [&](std::string_view) { return reg; };
+  const auto bytes = [](std::string_view) { return std::to_string(scratch_alignment); };
+  return {scalar_line(rules.frame_address, reg, offset + scratch_alignment - stack_alignment),
+          format_row_text(rules.align_address, {{"r", to}, {"bytes", bytes}})};
 }
 
 }  // namespace tw

@@ -18,7 +18,7 @@ struct SavedRegister {
 struct Frame {
   int64_t bytes = 0;  ///< 0: the function needs none
   std::vector<SavedRegister> saved;
-  int64_t scratch = 0;  ///< where the Program's scratch memory begins, in every convention
+  int64_t scratch = 0;  ///< where there is room for the Program's, in every convention
 };
 
 /// Throws std::runtime_error when it would be too large.
@@ -33,7 +33,9 @@ std::vector<std::string> epilogue(const Program& program, const Convention& conv
 /// A line that moves a scalar register to (or from) `offset` in the frame.
 std::string save_scalar(const Isa& isa, const std::string& reg, int64_t offset);
 std::string restore_scalar(const Isa& isa, const std::string& reg, int64_t offset);
-/// A line that puts the address of `offset` in the frame into a scalar register.
-std::string frame_address(const Isa& isa, const std::string& reg, int64_t offset);
+/// Lines that put the address of the Program's scratch memory into a scalar register: where the ISA
+/// has a rule for that, of a cache line's start, as vectors across two lines take longer (and rows
+/// of tiles several times as long).
+std::vector<std::string> scratch_address(const Program& program, const std::string& reg);
 
 }  // namespace tw

@@ -225,8 +225,9 @@ class AssemblyPrinter {
     } else if (op.code == OpCode::frame_store) {
       line(save_scalar(isa_, reg(op.args[0]), op.imm * 8), names(op.args) + ", kept in the frame");
     } else if (op.code == OpCode::scratch) {
-      line(frame_address(isa_, reg(op.results[0]), make_frame(program_, isa_.convention).scratch),
-           names(op.results));
+      for (const std::string& text : scratch_address(program_, reg(op.results[0]))) {
+        line(text, names(op.results));
+      }
     } else {
       throw std::runtime_error(fmt::format("{}: {} is no instruction of {}", program_.name,
                                            info(op.code).name, isa_.name));

@@ -40,7 +40,10 @@ class Printer {
       line(fmt::format("{} slot_{} = 0;", c_scalar_type(values_.slots[i]), i));
     }
     if (program_.scratch_bytes > 0) {
-      line(fmt::format("uint8_t scratch_memory[{}];", program_.scratch_bytes));
+      const bool aligned = !program_.isa->rules.align_address.empty();
+      line(fmt::format("{}uint8_t scratch_memory[{}];",
+                       aligned ? fmt::format("TW_ALIGNAS({}) ", scratch_alignment) : "",
+                       program_.scratch_bytes));
     }
     print(program_.body);
     return std::move(text_);

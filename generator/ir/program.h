@@ -90,6 +90,8 @@ struct If {
   Region else_body;
 };
 
+constexpr int64_t scratch_alignment = 64;  ///< bytes: a cache line
+
 struct Program {
   std::string name;
   const Isa* isa = nullptr;
@@ -97,7 +99,8 @@ struct Program {
   Value args = no_value;  ///< the function's only parameter: address of the tw_args
   Region body;
   int frame_slots = 0;        ///< 8-byte scalar slots of its own frame
-  int64_t scratch_bytes = 0;  ///< memory of its own that an algorithm asked for ...
+  int64_t scratch_bytes = 0;  ///< memory of its own that an algorithm asked for, which begins at
+                              ///< scratch_alignment where the ISA has a rule for that ...
   Value scratch = no_value;   ///< ... and the pointer to it, if nothing else points there
 
   /// Set by allocation, one per value: index into its register file; -1 for none.

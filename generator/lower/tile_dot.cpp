@@ -3,6 +3,8 @@
 // memory of the kernel's own, from which vectors of sums are loaded for the outputs. Weights that
 // end in the middle of a tile are copied there first, before zeros: behind them a panel need not
 // have as many bytes. So are those that share bytes, a group of k at a time, as bytes of their own.
+// Where an iteration has two steps of k, one is copied while the one before it is multiplied: loads
+// of tiles wait until what was stored there a moment ago has reached the cache.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -66,6 +68,7 @@ class TileDot : public Accumulation {
                              fmt::format("tile_{}_{}", i / across_, i % across_),
                              Role::accumulator));
     }
+    if (copies_ahead(t)) copy_first(t);
     return tiles;
   }
 
@@ -77,19 +80,22 @@ class TileDot : public Accumulation {
       return multiply_part(t, lhs, k, part, tiles, rhs_row_,
                            [&](int64_t j) { return columns(t, rhs, j, k); });
     }
-    const Length before = weights_.bytes * (part * decode_.operands());
-    for (int64_t j = 0; j < across_; ++j) {
-      Place to = place_of(k, j);
-      to.offset = to.offset + before;
-      copy(t, rhs, k + part * group(), group(), to, j);
+    if (!copies_ahead(t)) {
+      copy_part(t, rhs, k, part, 0);
+      if (part + 1 == parts_) multiply(t, lhs, k, tiles);
+      return;
     }
-    if (part + 1 == parts_) multiply(t, lhs, k, tiles);
+    const int64_t place = g / parts_;
+    if (part == 0) next_ = next_step(t, rhs, k + tile_k_);
+    copy_part(t, next_, 0, part, 1 - place);
+    multiply_part(t, lhs, k, part, tiles, copied_row_,
+                  [&](int64_t j) { return copy_of(place, j); });
   }
 
   /// The same of the last values of k, at the cursors: `times` rest(), less than a tile.
   void step_rest(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs,
                  Value times, std::vector<Value>& tiles) {
-    for (int64_t j = 0; j < across_; ++j) fill_with_zeros(t, place_of(0, j));
+    for (int64_t j = 0; j < across_; ++j) fill_with_zeros(t, copy_of(0, j));
     std::vector<Value> inits = rhs;
     inits.push_back(memory_);
     const int64_t bytes = rest(t) / group_rows(t) * weights_.bytes.fixed;
@@ -111,13 +117,11 @@ class TileDot : public Accumulation {
   /// Of a row of outputs' sums.
   [[nodiscard]] int64_t row_bytes() const { return across_ * sums_.bytes.fixed; }
 
-  /// Memory for the sums of tiles side by side (before there are any, for tiles of weights: a place
-  /// for each group of an iteration) ...
+  /// Memory for the sums of tiles side by side (before there are any, for copies of
+  /// weights: two places, which take turns, where those are made ahead) ...
   [[nodiscard]] Value make_room(const Tile1& t) const {
-    int64_t copies = shares_bytes() ? t.v.knobs.unroll_k / tile_k_ : 0;
-    if (rest(t) != 0) copies = std::max<int64_t>(copies, 1);
-    return t.b.scratch(std::max(sums_.rows.fixed * row_bytes(), copies * across_ * tile_bytes()),
-                       false);
+    const int64_t copies = copies_ahead(t) ? 2 : shares_bytes() || rest(t) != 0 ? 1 : 0;
+    return t.b.scratch(std::max(sums_.rows.fixed * row_bytes(), copies * copy_bytes()), false);
   }
 
   /// ... to which those of a block of rows go, row by row of the output.
@@ -134,9 +138,57 @@ class TileDot : public Accumulation {
   [[nodiscard]] bool shares_bytes() const { return decode_.operands() > 1; }
   [[nodiscard]] int64_t tile_bytes() const { return weights_.rows.fixed * weights_.bytes.fixed; }
 
-  /// Where the copy of a tile is whose weights begin with value k of an iteration.
-  [[nodiscard]] Place place_of(int64_t k, int64_t j) const {
-    return {memory_, (k / tile_k_ * across_ + j) * tile_bytes()};
+  /// Behind such iterations one more step may come, whose copy is where that of a first one is.
+  [[nodiscard]] bool copies_ahead(const Tile1& t) const {
+    return shares_bytes() && t.v.knobs.unroll_k == 2 * tile_k_;
+  }
+
+  /// Of a copy of the tiles of weights that lie side by side.
+  [[nodiscard]] int64_t copy_bytes() const { return across_ * tile_bytes(); }
+  /// The `j`th tile of the copy in place 0 or 1.
+  [[nodiscard]] Place copy_of(int64_t place, int64_t j) const {
+    return {memory_, place * copy_bytes() + j * tile_bytes()};
+  }
+
+  /// Copies the first step of k to place 0, if there is one.
+  void copy_first(const Tile1& t) {
+    const std::vector<Value> first = code_pointers(t, t.rhs);
+    const Value k = padded_k(t, *t.rhs.layout);
+    const Value steps = t.b.op(OpCode::ishr, {k}, {.imm = std::countr_zero(uint64_t(tile_k_))});
+    const Value once = t.b.op(OpCode::imin, {steps, t.b.constant(1)});
+    t.b.loop("k_first", once, first, [&](const std::vector<Value>& rhs) {
+      for (int64_t part = 0; part < parts_; ++part) copy_part(t, rhs, 0, part, 0);
+      return rhs;
+    });
+    const Length step = step_bytes(*t.rhs.layout, tile_k_);
+    const Value all = t.b.op(OpCode::imul, {steps, t.b.constant(step.fixed)});
+    last_.clear();
+    for (const Value cursor : first) {
+      const Value end = t.b.op(OpCode::iadd, {cursor, all}, {}, "end", Role::address);
+      last_.push_back(t.b.add(end, -step.fixed, "last"));
+    }
+  }
+
+  /// Where the step of k begins that is `k` values after the cursors; behind the last one this one
+  /// again, whose copy nobody reads.
+  [[nodiscard]] std::vector<Value> next_step(const Tile1& t, const std::vector<Value>& rhs,
+                                             int64_t k) const {
+    std::vector<Value> next;
+    for (size_t i = 0; i < rhs.size(); ++i) {
+      const Value at = t.b.add(rhs[i], step_bytes(*t.rhs.layout, k), "next");
+      next.push_back(t.b.op(OpCode::imin, {at, last_[i]}, {}, "next", Role::address));
+    }
+    return next;
+  }
+
+  /// One of the parts of the step of k that begins `k` values after the cursors.
+  void copy_part(const Tile1& t, const std::vector<Value>& rhs, int64_t k, int64_t part,
+                 int64_t place) const {
+    for (int64_t j = 0; j < across_; ++j) {
+      Place to = copy_of(place, j);
+      to.offset = to.offset + weights_.bytes * (part * decode_.operands());
+      copy(t, rhs, k + part * group(), group(), to, j);
+    }
   }
 
   /// `depth` values of k of the `j`th tile of weights, from value k on after the cursors.
@@ -164,11 +216,11 @@ class TileDot : public Accumulation {
   /// Values of k of a row of a tile of weights.
   [[nodiscard]] static int64_t group_rows(const Tile1& t) { return t.rhs.layout->order.kr; }
 
-  /// By copies of weights.
+  /// By the copy in place 0.
   void multiply(const Tile1& t, const std::vector<Value>& lhs, int64_t k,
                 std::vector<Value>& tiles) {
     for (int64_t part = 0; part < parts_; ++part) {
-      multiply_part(t, lhs, k, part, tiles, copied_row_, [&](int64_t j) { return place_of(k, j); });
+      multiply_part(t, lhs, k, part, tiles, copied_row_, [&](int64_t j) { return copy_of(0, j); });
     }
   }
 
@@ -217,6 +269,8 @@ class TileDot : public Accumulation {
   std::vector<Value> a_;  ///< of the products at hand, activations of all rows ...
   Value b_ = no_value;    ///< ... and weights of some columns
   Value memory_ = no_value;
+  /// Of copies made ahead, in each panel: where the last step of k begins, and the one at hand.
+  std::vector<Value> last_, next_;
   /// Bytes from row to row of a tile, of weights where they lie and in memory_.
   Value lhs_row_ = no_value, rhs_row_ = no_value, copied_row_ = no_value;
 };

@@ -32,8 +32,9 @@ struct BasicBlock {
 };
 
 struct Cost {
-  int excess = 0;  ///< registers that do not exist
-  int most = 0;    ///< vector registers
+  int excess = 0;   ///< registers that do not exist
+  int most = 0;     ///< vector registers
+  int scalars = 0;  ///< of the excess
   friend auto operator<=>(const Cost&, const Cost&) = default;
 };
 
@@ -64,8 +65,9 @@ Cost cost(const BasicBlock& block, const std::vector<int>& order, const Counts& 
       if (uses[at] == 0 && !block.goes_out[at]) --now[block.kind[at]];
     }
   }
-  Cost cost{0, most[index(Kind::vector)]};
-  for (size_t k = 0; k < kinds; ++k) cost.excess += std::max(0, most[k] - available[k]);
+  const auto excess = [&](size_t kind) { return std::max(0, most[kind] - available[kind]); };
+  Cost cost{0, most[index(Kind::vector)], excess(index(Kind::scalar))};
+  for (size_t k = 0; k < kinds; ++k) cost.excess += excess(k);
   return cost;
 }
 
@@ -246,6 +248,11 @@ class Orderer {
     return block;
   }
 
+  /// Scalars that are not used here wait in the frame.
+  static bool fits(const Cost& cost, const BasicBlock& block) {
+    return cost.excess == cost.scalars && cost.scalars <= block.through[index(Kind::scalar)];
+  }
+
   /// The block's end may be that of a region whose yields are read right there.
   bool lives_after(Value v, int after) const {
     return covers(live_.of[static_cast<size_t>(v)], after);
@@ -267,7 +274,7 @@ class Orderer {
           best = std::move(other);
         }
       }
-      if (best_cost.excess == 0) break;
+      if (fits(best_cost, s)) break;
     }
     if (best_cost.excess != 0) {
       std::vector<int> other = by_ends(s);

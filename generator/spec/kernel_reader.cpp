@@ -250,7 +250,12 @@ void check_tile(const YamlNode& node, Length tile, Length panel, std::string_vie
                         legal_tiles(panel)));
 }
 
-void check_unroll(KnobChoice& choice, const LayoutPair& layouts) {
+/// Two steps of tiles, where weights become bytes first, which takes turns between two places.
+int usual_multiple(const LayoutPair& layouts, Technique technique, int padded) {
+  return technique == Technique::tile && bits(layouts.rhs.element) < 8 ? 2 * padded : padded;
+}
+
+void check_unroll(KnobChoice& choice, const LayoutPair& layouts, Technique technique) {
   if (layouts.rhs.block != 0) {
     const bool is_long = has_long_blocks(layouts.rhs);
     const int usual = is_long ? long_block_step : layouts.rhs.block;
@@ -266,14 +271,14 @@ void check_unroll(KnobChoice& choice, const LayoutPair& layouts) {
   const bool rows = is_float(layouts.lhs.element);  // end where k does
   const int padded = std::max(layouts.lhs.k_multiple, layouts.rhs.k_multiple);
   const int multiple = rows ? static_cast<int>(first_k(layouts.rhs, 1)) : padded;
-  const int rest = choice.knobs.unroll_k % multiple;
-  if (rest == 0) return;
   if (choice.unroll_k != nullptr) {
+    if (choice.knobs.unroll_k % multiple == 0) return;
     choice.unroll_k->fail(fmt::format("unroll_k {} is not a multiple of {}, {}",
                                       choice.knobs.unroll_k, multiple,
                                       rows ? "a group of the weights" : "to which k is padded"));
   }
-  choice.knobs.unroll_k += multiple - rest;
+  const int usual = usual_multiple(layouts, technique, multiple);
+  choice.knobs.unroll_k = (choice.knobs.unroll_k + usual - 1) / usual * usual;
 }
 
 void check_prefetch(const KnobChoice& choice, Technique technique) {
@@ -429,7 +434,7 @@ void read_kernel(const YamlNode& entry, const Family& family, IsaLibrary& isas,
       check_tile(*shape.m, shape.tile.m, layouts.lhs.panel, "lhs");
       check_tile(*shape.n, shape.tile.n, layouts.rhs.panel, "rhs");
       for (KnobChoice choice : choices) {
-        check_unroll(choice, layouts);
+        check_unroll(choice, layouts, technique);
         check_prefetch(choice, technique);
         Variant variant;
         variant.style = shape.panels.style;

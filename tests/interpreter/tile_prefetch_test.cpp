@@ -19,13 +19,15 @@ const std::filesystem::path templates = std::filesystem::path(TILEWRIGHT_SOURCE_
 struct Case {
   const char *lhs, *rhs;
   int64_t m;
+  int unroll_k;
   Prefetch prefetch;
   int64_t lines;     ///< of weights in an iteration
   int64_t together;  ///< most that are asked for before some are read
 };
 
 void PrintTo(const Case& it, std::ostream* out) {
-  *out << it.lhs << ' ' << it.rhs << " m" << it.m << ' ' << name(it.prefetch);
+  *out << it.lhs << ' ' << it.rhs << " m" << it.m << " u" << it.unroll_k << ' '
+       << name(it.prefetch);
 }
 
 Variant variant_of(const Case& it, const Isa& isa) {
@@ -41,7 +43,7 @@ Variant variant_of(const Case& it, const Isa& isa) {
   variant.technique = Technique::tile;
   variant.isa = &isa;
   variant.tile = {it.m, 32};
-  variant.knobs.unroll_k = 64;
+  variant.knobs.unroll_k = it.unroll_k;
   variant.knobs.prefetch = it.prefetch;
   return variant;
 }
@@ -83,12 +85,14 @@ TEST_P(TilePrefetches, StandBesideWhatReads) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, TilePrefetches,
-                         testing::Values(Case{"qai8dx", "qsi8cx", 16, Prefetch::near, 32, 16},
-                                         Case{"qai8dx", "qsi8cx", 32, Prefetch::near, 32, 8},
-                                         Case{"qai8dx", "qsi8cx", 32, Prefetch::far, 32, 8},
-                                         Case{"qai8", "qsi8cx", 32, Prefetch::far, 32, 8},
-                                         Case{"qai8dx", "qsi4cx", 16, Prefetch::near, 16, 2},
-                                         Case{"qai8dx", "qsi4cx", 32, Prefetch::far, 16, 2}));
+                         testing::Values(Case{"qai8dx", "qsi8cx", 16, 64, Prefetch::near, 32, 16},
+                                         Case{"qai8dx", "qsi8cx", 32, 64, Prefetch::near, 32, 8},
+                                         Case{"qai8dx", "qsi8cx", 32, 64, Prefetch::far, 32, 8},
+                                         Case{"qai8", "qsi8cx", 32, 64, Prefetch::far, 32, 8},
+                                         Case{"qai8dx", "qsi4cx", 16, 64, Prefetch::near, 16, 2},
+                                         Case{"qai8dx", "qsi4cx", 32, 64, Prefetch::far, 16, 2},
+                                         Case{"qai8dx", "qsi4cx", 16, 128, Prefetch::near, 32, 2},
+                                         Case{"qai8dx", "qsi4cx", 32, 128, Prefetch::far, 32, 2}));
 
 }  // namespace
 }  // namespace tw::test::tile_prefetch_test

@@ -49,6 +49,7 @@ std::string report_text(const CallReport& report, const std::vector<const Guarde
   }
   const uint64_t clobbered = report.clobbered & ~allowed;
   if (clobbered != 0) return "it clobbered " + register_names(clobbered);
+  if (report.split_rows != 0) return "rows of tiles in its frame lie across cache lines";
   for (const GuardedBuffer* buffer : buffers) {
     const std::string damage = buffer->slack_damage();
     if (!damage.empty()) return damage;

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 #include <iterator>
+#include <utility>
 
 namespace tw::test {
 namespace {
@@ -31,6 +32,7 @@ struct State {
   Tile tiles[tile_count];
 };
 thread_local State state;
+thread_local int split_rows = 0;
 
 // Numbers of general registers in instructions.
 constexpr int registers[] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP,
@@ -172,6 +174,7 @@ bool store(const Instruction& i) {
   for (int row = 0; row < tile->rows; ++row) {
     const uint64_t to = i.base + static_cast<uint64_t>(row) * i.index;
     std::memcpy(reinterpret_cast<void*>(to), tile->data[row], static_cast<size_t>(tile->bytes));
+    if (to / 64 != (to + static_cast<uint64_t>(tile->bytes) - 1) / 64) ++split_rows;
   }
   return true;
 }
@@ -358,6 +361,10 @@ bool release_tiles() {
   return used;
 }
 
+int take_split_rows() {
+  return std::exchange(split_rows, 0);
+}
+
 }  // namespace tw::test
 #else
 namespace tw::test {
@@ -374,6 +381,10 @@ void install_tiles() {}
 
 bool release_tiles() {
   return false;
+}
+
+int take_split_rows() {
+  return 0;
 }
 
 }  // namespace tw::test

@@ -22,4 +22,8 @@ void install_tiles();
 /// Has this thread shapes for tiles that nobody released, natively or emulated? Releases them.
 bool release_tiles();
 
+/// Rows that this thread has stored from tiles across two cache lines since the last call, which
+/// takes a CPU several times as long; 0 where tiles are native.
+int take_split_rows();
+
 }  // namespace tw::test

@@ -110,7 +110,9 @@ uint64_t call_or_jump(Function function, const void* args) {
 }
 
 uint64_t call(Function function, const void* args) {
+  (void)take_split_rows();
   const uint64_t clobbered = call_or_jump(function, args);
+  fault.split_rows = take_split_rows();
 #if defined(__x86_64__)
   if (release_tiles() && fault.signal == 0) return clobbered | uint64_t{1} << tiles_bit;
 #endif

@@ -11,6 +11,7 @@ struct CallReport {
   int signal = 0;                 ///< SIGSEGV, SIGBUS or SIGILL; 0: it returned
   const void* address = nullptr;  ///< of the fault
   uint64_t clobbered = 0;         ///< a bit for each register of the tables in call_checked.cpp
+  int split_rows = 0;             ///< as take_split_rows() has them
 };
 
 /// What a kernel and a packer have in common.

@@ -96,6 +96,11 @@ typedef void (*tw_packer_fn)(const tw_pack_args* args);
 /* Small helpers that generated C uses where a language operator would not do: unaligned access,
  * arithmetic that wraps around, bits of floats. Hot loops would call the larger ones, where several
  * kernels are in one file that gcc -O2 compiles. */
+#ifdef __cplusplus
+#define TW_ALIGNAS(bytes) alignas(bytes)
+#else
+#define TW_ALIGNAS(bytes) _Alignas(bytes)
+#endif
 #if defined(__GNUC__) || defined(__clang__)
 #define TW_ALWAYS_INLINE static inline __attribute__((always_inline))
 #else
