@@ -21,6 +21,11 @@ typedef struct job {
   pthread_barrier_t barrier;
 } job;
 
+/* Kernels need no alignment. From a cache line on they read faster, Intel's tiles several times. */
+static void* lines(size_t bytes) {
+  return aligned_alloc(64, (bytes / 64 + 1) * 64);
+}
+
 static void check(tw_status status) {
   if (status == TW_OK) return;
   fprintf(stderr, "matmul: %s\n", tw_error_message());
@@ -88,8 +93,8 @@ int main(void) {
                         .dst_bytes = sizeof y,
                         .dst_stride = N * sizeof(float)};
   check(tw_lhs_bytes(plan, M, &j.run.lhs_bytes));
-  j.run.rhs = j.rhs = malloc(j.run.rhs_bytes);
-  j.run.lhs = j.lhs = malloc(j.run.lhs_bytes);
+  j.run.rhs = j.rhs = lines(j.run.rhs_bytes);
+  j.run.lhs = j.lhs = lines(j.run.lhs_bytes);
   pthread_barrier_init(&j.barrier, NULL, THREADS);
   pthread_t threads[THREADS];
   for (int t = 0; t < THREADS; ++t) pthread_create(&threads[t], NULL, work, &j);

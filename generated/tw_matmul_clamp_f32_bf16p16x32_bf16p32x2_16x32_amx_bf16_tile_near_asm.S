@@ -6,14 +6,14 @@
 //     | 256 x k bits of codes |
 // rhs bf16 n32 kr2 k%8 [data|bias:f32] (6b553972dd731183)
 //     | 512 x k bits of codes | 32 f32 x bias |
-// tile 16 x 32: needs 5 vector registers on amx_bf16 (1 accumulator + 4 operands), 32 exist
+// tile 16 x 32: needs 6 vector registers on amx_bf16 (1 accumulator + 5 operands), 32 exist
 //
 // from   specs/matmul_clamp_f32_bf16p_bf16p.yaml (f1d83debb7027ace)
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax n_left  rcx column_bytes  rdx rhs_panel  rsi n_left  rdi args  r8 m_left  r9 scratch
-//  r10 padded  r11 -  rbx -  rbp k_left  r12 rhs_prefetch  r13 lhs_panel  r14 rhs_panel  r15 ahead
+//  rax n_left  rcx m_left  rdx rhs_panel  rsi n_left  rdi args  r8 dst_tile  r9 scratch  r10 padded
+//  r11 -  rbx -  rbp k_left  r12 rhs_prefetch  r13 lhs_panel  r14 rhs_panel  r15 ahead
 //  tmm0 tile_0_0  tmm1 tile_0_1  tmm2 a_0  tmm3 b_0 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
@@ -94,17 +94,18 @@ tw_matmul_clamp_f32_bf16p16x32_bf16p32x2_16x32_amx_bf16_tile_near_asm:
   test rax, rax
   jz L(n_done)
 L(n):
-  mov r8, qword ptr [rdi + 8*1]                          // m_left
-  mov r9, qword ptr [rdi + 8*12]                         // dst
-  lea r9, [r9 + rcx]                                     // dst_tile
-  mov r10, qword ptr [rdi + 8*5]                         // lhs_panel
-  mov r11, r8                                            // m_left
-  test r8, r8
+  mov qword ptr [rsp + 16], rcx                          // column_bytes, kept in the frame
+  mov rcx, qword ptr [rdi + 8*1]                         // m_left
+  mov r8, qword ptr [rdi + 8*12]                         // dst
+  mov r9, qword ptr [rsp + 16]                           // column_bytes
+  lea r8, [r8 + r9]                                      // dst_tile
+  mov r9, qword ptr [rdi + 8*5]                          // lhs_panel
+  mov r10, rcx                                           // m_left
+  test rcx, rcx
   jz L(m_done)
 L(m):
-  mov qword ptr [rsp + 16], r11                          // m_left, kept in the frame
-  mov qword ptr [rsp + 8], r9                            // dst_tile, kept in the frame
-  mov qword ptr [rsp + 0], r10                           // lhs_panel, kept in the frame
+  mov qword ptr [rsp + 8], r10                           // m_left, kept in the frame
+  mov qword ptr [rsp + 0], r9                            // lhs_panel, kept in the frame
   lea r9, [rsp + 80]                                     // scratch
   and r9, -64                                            // scratch
   mov r10, qword ptr [rdi + 8*3]                         // k
@@ -245,6 +246,21 @@ L(k_rest_done):
   ja L(k_part)
 L(k_part_done):
   mov r10, 128
+  mov r11, 32
+  cmp r11, rsi
+  cmovb r11, rsi
+  sub r11, rsi
+  mov rbx, qword ptr [rdi + 8*13]                        // dst_stride
+  mov rbp, r8                                            // dst_tile
+  and rbp, 63
+  lea r11, [r11 + rbp]                                   // against_streaming
+  and rbx, 63
+  lea r11, [r11 + rbx]                                   // against_streaming
+  mov rbx, qword ptr [rdi + 8*18]                        // flags
+  and rbx, 1
+  mov rbp, 0
+  test r11, r11                                          // streams
+  cmovz rbp, rbx
   lea r11, [rdi + 8*15]                                  // clamp
   vpbroadcastd zmm0, dword ptr [r11 + 0]                 // min
   vpbroadcastd zmm1, dword ptr [r11 + 4]                 // max
@@ -273,68 +289,78 @@ L(k_part_done):
   imul r11, rbx
   lea r11, [rdx + r11]                                   // field
   mov rbx, qword ptr [rdi + 8*14]                        // bias
-  lea rbp, [rbx + rcx]
+  mov r12, qword ptr [rsp + 16]                          // column_bytes
+  lea r12, [rbx + r12]
   test rbx, rbx                                          // bias
-  cmovz rbp, r11
-  vmovdqu32 zmm2{k1}{z}, zmmword ptr [rbp + 0]           // bias
-  vmovdqu32 zmm3{k2}{z}, zmmword ptr [rbp + 64]          // bias
+  cmovz r12, r11
+  vmovdqu32 zmm2{k1}{z}, zmmword ptr [r12 + 0]           // bias
+  vmovdqu32 zmm3{k2}{z}, zmmword ptr [r12 + 64]          // bias
   mov r11, 128
   tilestored [r9 + r11 + 0], tmm0                        // tile_0_0
   tilestored [r9 + r11 + 64], tmm1                       // tile_0_1
   mov r11, 16
-  mov rbx, qword ptr [rsp + 16]                          // m_left
+  mov rbx, qword ptr [rsp + 8]                           // m_left
   cmp rbx, r11                                           // rows
   cmova rbx, r11
   mov r11, 0                                             // row
-  mov rbp, qword ptr [rsp + 8]                           // dst_tile
+  mov r12, r8                                            // dst_tile
   test rbx, rbx
   jz L(row_done)
 L(row):
-  mov r12, r11                                           // row
-  imul r12, r10
-  lea r12, [r9 + r12]                                    // row_sums
-  vmovdqu64 zmm4, zmmword ptr [r12 + 0]                  // sum_0
+  mov r13, r11                                           // row
+  imul r13, r10
+  lea r13, [r9 + r13]                                    // row_sums
+  vmovdqu64 zmm4, zmmword ptr [r13 + 0]                  // sum_0
   vaddps zmm4, zmm4, zmm2                                // out
   vmaxps zmm4, zmm0, zmm4                                // out
   vminps zmm4, zmm1, zmm4                                // out_0
-  vmovdqu32 zmmword ptr [rbp + 0]{k1}, zmm4              // out_0
-  vmovdqu64 zmm4, zmmword ptr [r12 + 64]                 // sum_1
-  vaddps zmm4, zmm4, zmm3                                // out
-  vmaxps zmm4, zmm0, zmm4                                // out
-  vminps zmm4, zmm1, zmm4                                // out_1
-  vmovdqu32 zmmword ptr [rbp + 64]{k2}, zmm4             // out_1
+  vmovdqu64 zmm5, zmmword ptr [r13 + 64]                 // sum_1
+  vaddps zmm5, zmm5, zmm3                                // out
+  vmaxps zmm5, zmm0, zmm5                                // out
+  vminps zmm5, zmm1, zmm5                                // out_1
+  mov r13, 0                                             // no
+  cmp rbp, r13                                           // unless streams equal no
+  jne L(if_else)
+  vmovdqu32 zmmword ptr [r12 + 0]{k1}, zmm4              // out_0
+  vmovdqu32 zmmword ptr [r12 + 64]{k2}, zmm5             // out_1
+  jmp L(if_done)
+L(if_else):
+  vmovntdq zmmword ptr [r12 + 0], zmm4                   // out_0
+  vmovntdq zmmword ptr [r12 + 64], zmm5                  // out_1
+L(if_done):
   lea r11, [r11 + 1]                                     // row
-  mov r12, qword ptr [rdi + 8*13]                        // dst_stride
-  lea rbp, [rbp + r12]                                   // dst
+  mov r13, qword ptr [rdi + 8*13]                        // dst_stride
+  lea r12, [r12 + r13]                                   // dst
   sub rbx, 1                                             // next row
   ja L(row)
 L(row_done):
   mov r9, qword ptr [rdi + 8*13]                         // dst_stride
   mov r10, 16
   imul r9, r10
-  mov r10, 16
-  mov r11, qword ptr [rsp + 16]                          // m_left
-  cmp r11, r10
-  cmovb r11, r10
-  sub r11, r10
-  mov r10, qword ptr [rsp + 8]                           // dst_tile
-  lea r9, [r10 + r9]
-  mov r10, qword ptr [rdi + 8*6]                         // lhs_stride
-  mov rbx, qword ptr [rsp + 0]                           // lhs_panel
-  lea r10, [rbx + r10]
-  sub r8, 16                                             // next m
+  mov r11, 16
+  mov r10, qword ptr [rsp + 8]                           // m_left
+  cmp r10, r11
+  cmovb r10, r11
+  sub r10, r11
+  lea r8, [r8 + r9]
+  mov r9, qword ptr [rdi + 8*6]                          // lhs_stride
+  mov r11, qword ptr [rsp + 0]                           // lhs_panel
+  lea r9, [r11 + r9]
+  sub rcx, 16                                            // next m
   ja L(m)
 L(m_done):
-  mov r8, 32
-  cmp rsi, r8
-  cmovb rsi, r8
-  sub rsi, r8
+  mov rcx, 32
+  cmp rsi, rcx
+  cmovb rsi, rcx
+  sub rsi, rcx
+  mov rcx, qword ptr [rsp + 16]                          // column_bytes
   lea rcx, [rcx + 128]
   mov r8, qword ptr [rdi + 8*11]                         // rhs_stride
   lea rdx, [rdx + r8]
   sub rax, 32                                            // next n
   ja L(n)
 L(n_done):
+  sfence
   tilerelease
 #if defined(__ELF__) || defined(__APPLE__)
   mov rbx, qword ptr [rsp + 2128]

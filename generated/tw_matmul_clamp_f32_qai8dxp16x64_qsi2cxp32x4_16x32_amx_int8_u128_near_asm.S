@@ -118,22 +118,22 @@ tw_matmul_clamp_f32_qai8dxp16x64_qsi2cxp32x4_16x32_amx_int8_u128_near_asm:
   jz L(n_done)
 L(n):
   mov qword ptr [rsp + 24], rsi                          // n_left, kept in the frame
-  mov qword ptr [rsp + 16], rcx                          // column_bytes, kept in the frame
+  mov qword ptr [rsp + 8], rcx                           // column_bytes, kept in the frame
   mov rcx, qword ptr [rdi + 8*1]                         // m_left
   mov rsi, qword ptr [rdi + 8*12]                        // dst
-  mov r8, qword ptr [rsp + 16]                           // column_bytes
+  mov r8, qword ptr [rsp + 8]                            // column_bytes
   lea rsi, [rsi + r8]                                    // dst_tile
   mov r8, qword ptr [rdi + 8*5]                          // lhs_panel
   mov r9, rcx                                            // m_left
   test rcx, rcx
   jz L(m_done)
 L(m):
-  mov qword ptr [rsp + 8], r9                            // m_left, kept in the frame
-  mov qword ptr [rsp + 0], rsi                           // dst_tile, kept in the frame
+  mov qword ptr [rsp + 32], rsi                          // dst_tile, kept in the frame
+  mov qword ptr [rsp + 0], r9                            // m_left, kept in the frame
   mov rsi, qword ptr [rdi + 8*3]                         // k
   lea rsi, [rsi + 63]
   and rsi, -64                                           // k_padded
-  mov qword ptr [rsp + 32], rsi                          // k_padded, kept in the frame
+  mov qword ptr [rsp + 16], rsi                          // k_padded, kept in the frame
   lea rsi, [rsp + 96]                                    // scratch
   and rsi, -64                                           // scratch
   mov r9, qword ptr [rdi + 8*3]                          // k
@@ -626,6 +626,22 @@ L(k_rest_2_done):
   ja L(k_part)
 L(k_part_done):
   mov r9, 128
+  mov r10, 32
+  mov r11, qword ptr [rsp + 24]                          // n_left
+  cmp r10, r11
+  cmovb r10, r11
+  sub r10, r11
+  mov r11, qword ptr [rdi + 8*13]                        // dst_stride
+  mov rbx, qword ptr [rsp + 32]                          // dst_tile
+  and rbx, 63
+  lea r10, [r10 + rbx]                                   // against_streaming
+  and r11, 63
+  lea r10, [r10 + r11]                                   // against_streaming
+  mov r11, qword ptr [rdi + 8*18]                        // flags
+  and r11, 1
+  mov rbx, 0
+  test r10, r10                                          // streams
+  cmovz rbx, r11
   mov r10, qword ptr [rdi + 8*3]                         // k
   lea r10, [r10 + 31]
   and r10, -32                                           // padded
@@ -660,78 +676,78 @@ L(k_part_done):
   vpbroadcastd zmm7, dword ptr [r10 + 0]                 // min
   vpbroadcastd zmm8, dword ptr [r10 + 4]                 // max
   mov r10, 16
-  mov r11, qword ptr [rsp + 32]                          // k_padded
+  mov r11, qword ptr [rsp + 16]                          // k_padded
   imul r11, r10
   lea r10, [r11 + 64]
   lea r10, [r8 + r10]                                    // field
   mov r11, 16
-  mov rbx, qword ptr [rsp + 32]                          // k_padded
-  imul rbx, r11
-  lea r11, [rbx + 128]
+  mov rbp, qword ptr [rsp + 16]                          // k_padded
+  imul rbp, r11
+  lea r11, [rbp + 128]
   lea r11, [r8 + r11]                                    // field
-  mov rbx, 16
-  mov rbp, qword ptr [rsp + 32]                          // k_padded
-  imul rbp, rbx
-  lea rbx, [r8 + rbp]                                    // field
   mov rbp, 16
-  mov r12, qword ptr [rsp + 24]                          // n_left
-  cmp r12, rbp
-  cmova r12, rbp
-  mov rbp, -1
-  bzhi rbp, rbp, r12
-  kmovw k1, ebp                                          // columns
-  mov rbp, 16
-  mov r12, qword ptr [rsp + 24]                          // n_left
-  cmp r12, rbp
-  cmovb r12, rbp
-  sub r12, rbp
-  mov rbp, 16
-  cmp r12, rbp
-  cmova r12, rbp
-  mov rbp, -1
-  bzhi rbp, rbp, r12
-  kmovw k2, ebp                                          // columns
-  mov rbp, qword ptr [rdi + 8*3]                         // k
-  lea rbp, [rbp + 31]
-  and rbp, -32                                           // padded
-  mov r12, 8
-  imul rbp, r12
-  lea rbp, [rbp + 384]
-  lea rbp, [rdx + rbp]                                   // field
-  mov r12, qword ptr [rdi + 8*14]                        // bias
-  mov r13, qword ptr [rsp + 16]                          // column_bytes
-  lea r13, [r12 + r13]
-  test r12, r12                                          // bias
-  cmovz r13, rbp
-  vmovdqu32 zmm9{k1}{z}, zmmword ptr [r13 + 0]           // bias
-  vmovdqu32 zmm10{k2}{z}, zmmword ptr [r13 + 64]         // bias
-  mov rbp, 128
-  tilestored [rsi + rbp + 0], tmm0                       // tile_0_0
-  tilestored [rsi + rbp + 64], tmm1                      // tile_0_1
-  mov rbp, 16
-  mov r12, qword ptr [rsp + 8]                           // m_left
-  cmp r12, rbp                                           // rows
-  cmova r12, rbp
-  mov rbp, 0                                             // row
-  mov r13, qword ptr [rsp + 0]                           // dst_tile
-  test r12, r12
+  mov r12, qword ptr [rsp + 16]                          // k_padded
+  imul r12, rbp
+  lea rbp, [r8 + r12]                                    // field
+  mov r12, 16
+  mov r13, qword ptr [rsp + 24]                          // n_left
+  cmp r13, r12
+  cmova r13, r12
+  mov r12, -1
+  bzhi r12, r12, r13
+  kmovw k1, r12d                                         // columns
+  mov r12, 16
+  mov r13, qword ptr [rsp + 24]                          // n_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
+  mov r12, 16
+  cmp r13, r12
+  cmova r13, r12
+  mov r12, -1
+  bzhi r12, r12, r13
+  kmovw k2, r12d                                         // columns
+  mov r12, qword ptr [rdi + 8*3]                         // k
+  lea r12, [r12 + 31]
+  and r12, -32                                           // padded
+  mov r13, 8
+  imul r12, r13
+  lea r12, [r12 + 384]
+  lea r12, [rdx + r12]                                   // field
+  mov r13, qword ptr [rdi + 8*14]                        // bias
+  mov r14, qword ptr [rsp + 8]                           // column_bytes
+  lea r14, [r13 + r14]
+  test r13, r13                                          // bias
+  cmovz r14, r12
+  vmovdqu32 zmm9{k1}{z}, zmmword ptr [r14 + 0]           // bias
+  vmovdqu32 zmm10{k2}{z}, zmmword ptr [r14 + 64]         // bias
+  mov r12, 128
+  tilestored [rsi + r12 + 0], tmm0                       // tile_0_0
+  tilestored [rsi + r12 + 64], tmm1                      // tile_0_1
+  mov r12, 16
+  mov r13, qword ptr [rsp + 0]                           // m_left
+  cmp r13, r12                                           // rows
+  cmova r13, r12
+  mov r12, 0                                             // row
+  mov r14, qword ptr [rsp + 32]                          // dst_tile
+  test r13, r13
   jz L(row_done)
 L(row):
   vpbroadcastd zmm11, dword ptr [r10 + 0]                // zero
   vpbroadcastd zmm12, dword ptr [r11 + 0]                // scale_row
-  vpbroadcastd zmm13, dword ptr [rbx + 0]                // sum_of_codes
+  vpbroadcastd zmm13, dword ptr [rbp + 0]                // sum_of_codes
   vpslld zmm13, zmm13, 1                                 // sum_of_codes
-  vpbroadcastd zmm14, dword ptr [rbx + 0]                // sum_of_codes
+  vpbroadcastd zmm14, dword ptr [rbp + 0]                // sum_of_codes
   vpxord zmm15, zmm15, zmm15                             // zero
   vpsubd zmm14, zmm15, zmm14                             // sum_of_codes
   vpbroadcastd zmm15, dword ptr [r10 + 0]                // zero
   vpmulld zmm15, zmm15, zmm6                             // product
   vpaddd zmm14, zmm14, zmm15                             // row
   vcvtdq2ps zmm14, zmm14                                 // row
-  mov r14, rbp                                           // row
-  imul r14, r9
-  lea r14, [rsi + r14]                                   // row_sums
-  vmovdqu64 zmm15, zmmword ptr [r14 + 0]                 // sum_0
+  mov r15, r12                                           // row
+  imul r15, r9
+  lea r15, [rsi + r15]                                   // row_sums
+  vmovdqu64 zmm15, zmmword ptr [r15 + 0]                 // sum_0
   vpsubd zmm15, zmm15, zmm13                             // sum
   vpmulld zmm16, zmm0, zmm11                             // product
   vpaddd zmm15, zmm15, zmm16                             // sum
@@ -742,9 +758,8 @@ L(row):
   vfmadd231ps zmm17, zmm15, zmm16                        // out
   vmaxps zmm15, zmm7, zmm17                              // out
   vminps zmm15, zmm8, zmm15                              // out_0
-  vmovdqu32 zmmword ptr [r13 + 0]{k1}, zmm15             // out_0
-  vmovdqu64 zmm15, zmmword ptr [r14 + 64]                // sum_1
-  vpsubd zmm13, zmm15, zmm13                             // sum
+  vmovdqu64 zmm16, zmmword ptr [r15 + 64]                // sum_1
+  vpsubd zmm13, zmm16, zmm13                             // sum
   vpmulld zmm11, zmm1, zmm11                             // product
   vpaddd zmm11, zmm13, zmm11                             // sum
   vcvtdq2ps zmm11, zmm11                                 // real
@@ -754,25 +769,34 @@ L(row):
   vfmadd231ps zmm13, zmm11, zmm12                        // out
   vmaxps zmm11, zmm7, zmm13                              // out
   vminps zmm11, zmm8, zmm11                              // out_1
-  vmovdqu32 zmmword ptr [r13 + 64]{k2}, zmm11            // out_1
-  lea rbp, [rbp + 1]                                     // row
-  mov r14, qword ptr [rdi + 8*13]                        // dst_stride
-  lea r13, [r13 + r14]                                   // dst
+  mov r15, 0                                             // no
+  cmp rbx, r15                                           // unless streams equal no
+  jne L(if_else)
+  vmovdqu32 zmmword ptr [r14 + 0]{k1}, zmm15             // out_0
+  vmovdqu32 zmmword ptr [r14 + 64]{k2}, zmm11            // out_1
+  jmp L(if_done)
+L(if_else):
+  vmovntdq zmmword ptr [r14 + 0], zmm15                  // out_0
+  vmovntdq zmmword ptr [r14 + 64], zmm11                 // out_1
+L(if_done):
+  lea r12, [r12 + 1]                                     // row
+  mov r15, qword ptr [rdi + 8*13]                        // dst_stride
+  lea r14, [r14 + r15]                                   // dst
   lea r10, [r10 + 4]
   lea r11, [r11 + 4]
-  lea rbx, [rbx + 4]
-  sub r12, 1                                             // next row
+  lea rbp, [rbp + 4]
+  sub r13, 1                                             // next row
   ja L(row)
 L(row_done):
   mov rsi, qword ptr [rdi + 8*13]                        // dst_stride
   mov r9, 16
   imul rsi, r9
   mov r10, 16
-  mov r9, qword ptr [rsp + 8]                            // m_left
+  mov r9, qword ptr [rsp + 0]                            // m_left
   cmp r9, r10
   cmovb r9, r10
   sub r9, r10
-  mov r10, qword ptr [rsp + 0]                           // dst_tile
+  mov r10, qword ptr [rsp + 32]                          // dst_tile
   lea rsi, [r10 + rsi]
   mov r10, qword ptr [rdi + 8*6]                         // lhs_stride
   lea r8, [r8 + r10]
@@ -784,13 +808,14 @@ L(m_done):
   cmp rsi, rcx
   cmovb rsi, rcx
   sub rsi, rcx
-  mov rcx, qword ptr [rsp + 16]                          // column_bytes
+  mov rcx, qword ptr [rsp + 8]                           // column_bytes
   lea rcx, [rcx + 128]
   mov r8, qword ptr [rdi + 8*11]                         // rhs_stride
   lea rdx, [rdx + r8]
   sub rax, 32                                            // next n
   ja L(n)
 L(n_done):
+  sfence
   tilerelease
 #if defined(__ELF__) || defined(__APPLE__)
   mov rbx, qword ptr [rsp + 4192]

@@ -12,9 +12,9 @@
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax n_left  rcx m_left  rdx rhs_panel  rsi k_padded  rdi args  r8 lhs_panel  r9 scratch
-//  r10 padded  r11 -  rbx -  rbp k_left  r12 rhs_prefetch  r13 lhs_panel  r14 rhs_panel  r15 ahead
-//  tmm0 tile_0_0  tmm1 tile_0_1  tmm2 a_0  tmm3 b_0 ...
+//  rax n_left  rcx m_left  rdx rhs_panel  rsi dst_tile  rdi args  r8 scratch  r9 padded  r10 -
+//  r11 -  rbx k_left  rbp rhs_prefetch  r12 lhs_panel  r13 rhs_panel  r14 ahead  tmm0 tile_0_0
+//  tmm1 tile_0_1  tmm2 a_0  tmm3 b_0 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -44,56 +44,56 @@ tw_matmul_clamp_f32_qai8dxp16x64_qsi8cxp32x4_16x32_amx_int8_u64_near_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   endbr64
-  sub rsp, 2184
-  .cfi_def_cfa_offset 2192
-  mov qword ptr [rsp + 2128], rbx
+  sub rsp, 2200
+  .cfi_def_cfa_offset 2208
+  mov qword ptr [rsp + 2144], rbx
   .cfi_offset rbx, -64
-  mov qword ptr [rsp + 2136], rbp
+  mov qword ptr [rsp + 2152], rbp
   .cfi_offset rbp, -56
-  mov qword ptr [rsp + 2144], r12
+  mov qword ptr [rsp + 2160], r12
   .cfi_offset r12, -48
-  mov qword ptr [rsp + 2152], r13
+  mov qword ptr [rsp + 2168], r13
   .cfi_offset r13, -40
-  mov qword ptr [rsp + 2160], r14
+  mov qword ptr [rsp + 2176], r14
   .cfi_offset r14, -32
-  mov qword ptr [rsp + 2168], r15
+  mov qword ptr [rsp + 2184], r15
   .cfi_offset r15, -24
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qai8dxp16x64_qsi8cxp32x4_16x32_amx_int8_u64_near_asm
-  sub rsp, 2328
-  .seh_stackalloc 2328
-  mov qword ptr [rsp + 2128], rsi
-  .seh_savereg rsi, 2128
-  mov qword ptr [rsp + 2136], rdi
-  .seh_savereg rdi, 2136
-  mov qword ptr [rsp + 2144], rbx
-  .seh_savereg rbx, 2144
-  mov qword ptr [rsp + 2152], rbp
-  .seh_savereg rbp, 2152
-  mov qword ptr [rsp + 2160], r12
-  .seh_savereg r12, 2160
-  mov qword ptr [rsp + 2168], r13
-  .seh_savereg r13, 2168
-  mov qword ptr [rsp + 2176], r14
-  .seh_savereg r14, 2176
-  mov qword ptr [rsp + 2184], r15
-  .seh_savereg r15, 2184
-  vmovaps xmmword ptr [rsp + 2192], xmm6
-  .seh_savexmm xmm6, 2192
-  vmovaps xmmword ptr [rsp + 2208], xmm7
-  .seh_savexmm xmm7, 2208
-  vmovaps xmmword ptr [rsp + 2224], xmm8
-  .seh_savexmm xmm8, 2224
-  vmovaps xmmword ptr [rsp + 2240], xmm9
-  .seh_savexmm xmm9, 2240
-  vmovaps xmmword ptr [rsp + 2256], xmm10
-  .seh_savexmm xmm10, 2256
-  vmovaps xmmword ptr [rsp + 2272], xmm11
-  .seh_savexmm xmm11, 2272
-  vmovaps xmmword ptr [rsp + 2288], xmm12
-  .seh_savexmm xmm12, 2288
-  vmovaps xmmword ptr [rsp + 2304], xmm13
-  .seh_savexmm xmm13, 2304
+  sub rsp, 2344
+  .seh_stackalloc 2344
+  mov qword ptr [rsp + 2144], rsi
+  .seh_savereg rsi, 2144
+  mov qword ptr [rsp + 2152], rdi
+  .seh_savereg rdi, 2152
+  mov qword ptr [rsp + 2160], rbx
+  .seh_savereg rbx, 2160
+  mov qword ptr [rsp + 2168], rbp
+  .seh_savereg rbp, 2168
+  mov qword ptr [rsp + 2176], r12
+  .seh_savereg r12, 2176
+  mov qword ptr [rsp + 2184], r13
+  .seh_savereg r13, 2184
+  mov qword ptr [rsp + 2192], r14
+  .seh_savereg r14, 2192
+  mov qword ptr [rsp + 2200], r15
+  .seh_savereg r15, 2200
+  vmovaps xmmword ptr [rsp + 2208], xmm6
+  .seh_savexmm xmm6, 2208
+  vmovaps xmmword ptr [rsp + 2224], xmm7
+  .seh_savexmm xmm7, 2224
+  vmovaps xmmword ptr [rsp + 2240], xmm8
+  .seh_savexmm xmm8, 2240
+  vmovaps xmmword ptr [rsp + 2256], xmm9
+  .seh_savexmm xmm9, 2256
+  vmovaps xmmword ptr [rsp + 2272], xmm10
+  .seh_savexmm xmm10, 2272
+  vmovaps xmmword ptr [rsp + 2288], xmm11
+  .seh_savexmm xmm11, 2288
+  vmovaps xmmword ptr [rsp + 2304], xmm12
+  .seh_savexmm xmm12, 2304
+  vmovaps xmmword ptr [rsp + 2320], xmm13
+  .seh_savexmm xmm13, 2320
   .seh_endprologue
   mov rdi, rcx
 #endif
@@ -110,220 +110,242 @@ tw_matmul_clamp_f32_qai8dxp16x64_qsi8cxp32x4_16x32_amx_int8_u64_near_asm:
   test rax, rax
   jz L(n_done)
 L(n):
-  mov qword ptr [rsp + 24], rsi                          // n_left, kept in the frame
-  mov qword ptr [rsp + 16], rcx                          // column_bytes, kept in the frame
+  mov qword ptr [rsp + 40], rsi                          // n_left, kept in the frame
+  mov qword ptr [rsp + 8], rcx                           // column_bytes, kept in the frame
   mov rcx, qword ptr [rdi + 8*1]                         // m_left
   mov rsi, qword ptr [rdi + 8*12]                        // dst
-  mov r8, qword ptr [rsp + 16]                           // column_bytes
+  mov r8, qword ptr [rsp + 8]                            // column_bytes
   lea rsi, [rsi + r8]                                    // dst_tile
   mov r8, qword ptr [rdi + 8*5]                          // lhs_panel
   mov r9, rcx                                            // m_left
   test rcx, rcx
   jz L(m_done)
 L(m):
-  mov qword ptr [rsp + 8], r9                            // m_left, kept in the frame
-  mov qword ptr [rsp + 0], rsi                           // dst_tile, kept in the frame
-  mov rsi, qword ptr [rdi + 8*3]                         // k
-  lea rsi, [rsi + 63]
-  and rsi, -64                                           // k_padded
-  lea r9, [rsp + 80]                                     // scratch
-  and r9, -64                                            // scratch
-  mov r10, qword ptr [rdi + 8*3]                         // k
-  lea r10, [r10 + 31]
-  and r10, -32                                           // padded
-  mov r11, 64
-  mov rbx, 128
+  mov qword ptr [rsp + 32], r8                           // lhs_panel, kept in the frame
+  mov qword ptr [rsp + 0], r9                            // m_left, kept in the frame
+  mov r8, qword ptr [rdi + 8*3]                          // k
+  lea r8, [r8 + 63]
+  and r8, -64                                            // k_padded
+  mov qword ptr [rsp + 16], r8                           // k_padded, kept in the frame
+  lea r8, [rsp + 96]                                     // scratch
+  and r8, -64                                            // scratch
+  mov r9, qword ptr [rdi + 8*3]                          // k
+  lea r9, [r9 + 31]
+  and r9, -32                                            // padded
+  mov r10, 64
+  mov r11, 128
   tilezero tmm0                                          // tile_0_0
   tilezero tmm1                                          // tile_0_1
-  mov rbp, r10                                           // padded
-  shr rbp, 6                                             // k_steps
-  mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
-  mov r13, r8                                            // lhs_panel
-  mov r14, rdx                                           // rhs_panel
-  test rbp, rbp
+  mov rbx, r9                                            // padded
+  shr rbx, 6                                             // k_steps
+  mov rbp, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  mov r12, qword ptr [rsp + 32]                          // lhs_panel
+  mov r13, rdx                                           // rhs_panel
+  test rbx, rbx
   jz L(k_done)
   .balign 64
 L(k):
-  lea r15, [r14 + r12]                                   // ahead
-  prefetcht0 byte ptr [r15 + 0]                          // ahead
-  prefetcht0 byte ptr [r15 + 64]                         // ahead
-  prefetcht0 byte ptr [r15 + 128]                        // ahead
-  prefetcht0 byte ptr [r15 + 192]                        // ahead
-  prefetcht0 byte ptr [r15 + 256]                        // ahead
-  prefetcht0 byte ptr [r15 + 320]                        // ahead
-  prefetcht0 byte ptr [r15 + 384]                        // ahead
-  prefetcht0 byte ptr [r15 + 448]                        // ahead
-  prefetcht0 byte ptr [r15 + 512]                        // ahead
-  prefetcht0 byte ptr [r15 + 576]                        // ahead
-  prefetcht0 byte ptr [r15 + 640]                        // ahead
-  prefetcht0 byte ptr [r15 + 704]                        // ahead
-  prefetcht0 byte ptr [r15 + 768]                        // ahead
-  prefetcht0 byte ptr [r15 + 832]                        // ahead
-  prefetcht0 byte ptr [r15 + 896]                        // ahead
-  prefetcht0 byte ptr [r15 + 960]                        // ahead
-  tileloadd tmm2, [r13 + r11 + 0]                        // a_0
-  tileloadd tmm3, [r14 + rbx + 0]                        // b_0
+  lea r14, [r13 + rbp]                                   // ahead
+  prefetcht0 byte ptr [r14 + 0]                          // ahead
+  prefetcht0 byte ptr [r14 + 64]                         // ahead
+  prefetcht0 byte ptr [r14 + 128]                        // ahead
+  prefetcht0 byte ptr [r14 + 192]                        // ahead
+  prefetcht0 byte ptr [r14 + 256]                        // ahead
+  prefetcht0 byte ptr [r14 + 320]                        // ahead
+  prefetcht0 byte ptr [r14 + 384]                        // ahead
+  prefetcht0 byte ptr [r14 + 448]                        // ahead
+  prefetcht0 byte ptr [r14 + 512]                        // ahead
+  prefetcht0 byte ptr [r14 + 576]                        // ahead
+  prefetcht0 byte ptr [r14 + 640]                        // ahead
+  prefetcht0 byte ptr [r14 + 704]                        // ahead
+  prefetcht0 byte ptr [r14 + 768]                        // ahead
+  prefetcht0 byte ptr [r14 + 832]                        // ahead
+  prefetcht0 byte ptr [r14 + 896]                        // ahead
+  prefetcht0 byte ptr [r14 + 960]                        // ahead
+  tileloadd tmm2, [r12 + r10 + 0]                        // a_0
+  tileloadd tmm3, [r13 + r11 + 0]                        // b_0
   tdpbsud tmm0, tmm2, tmm3                               // tile_0_0
-  prefetcht0 byte ptr [r15 + 1024]                       // ahead
-  prefetcht0 byte ptr [r15 + 1088]                       // ahead
-  prefetcht0 byte ptr [r15 + 1152]                       // ahead
-  prefetcht0 byte ptr [r15 + 1216]                       // ahead
-  prefetcht0 byte ptr [r15 + 1280]                       // ahead
-  prefetcht0 byte ptr [r15 + 1344]                       // ahead
-  prefetcht0 byte ptr [r15 + 1408]                       // ahead
-  prefetcht0 byte ptr [r15 + 1472]                       // ahead
-  prefetcht0 byte ptr [r15 + 1536]                       // ahead
-  prefetcht0 byte ptr [r15 + 1600]                       // ahead
-  prefetcht0 byte ptr [r15 + 1664]                       // ahead
-  prefetcht0 byte ptr [r15 + 1728]                       // ahead
-  prefetcht0 byte ptr [r15 + 1792]                       // ahead
-  prefetcht0 byte ptr [r15 + 1856]                       // ahead
-  prefetcht0 byte ptr [r15 + 1920]                       // ahead
-  prefetcht0 byte ptr [r15 + 1984]                       // ahead
-  tileloadd tmm3, [r14 + rbx + 64]                       // b_1
+  prefetcht0 byte ptr [r14 + 1024]                       // ahead
+  prefetcht0 byte ptr [r14 + 1088]                       // ahead
+  prefetcht0 byte ptr [r14 + 1152]                       // ahead
+  prefetcht0 byte ptr [r14 + 1216]                       // ahead
+  prefetcht0 byte ptr [r14 + 1280]                       // ahead
+  prefetcht0 byte ptr [r14 + 1344]                       // ahead
+  prefetcht0 byte ptr [r14 + 1408]                       // ahead
+  prefetcht0 byte ptr [r14 + 1472]                       // ahead
+  prefetcht0 byte ptr [r14 + 1536]                       // ahead
+  prefetcht0 byte ptr [r14 + 1600]                       // ahead
+  prefetcht0 byte ptr [r14 + 1664]                       // ahead
+  prefetcht0 byte ptr [r14 + 1728]                       // ahead
+  prefetcht0 byte ptr [r14 + 1792]                       // ahead
+  prefetcht0 byte ptr [r14 + 1856]                       // ahead
+  prefetcht0 byte ptr [r14 + 1920]                       // ahead
+  prefetcht0 byte ptr [r14 + 1984]                       // ahead
+  tileloadd tmm3, [r13 + r11 + 64]                       // b_1
   tdpbsud tmm1, tmm2, tmm3                               // tile_0_1
-  lea r13, [r13 + 1024]
-  lea r14, [r14 + 2048]
-  sub rbp, 1                                             // next k
+  lea r12, [r12 + 1024]
+  lea r13, [r13 + 2048]
+  sub rbx, 1                                             // next k
   ja L(k)
 L(k_done):
-  and r10, 63
-  shr r10, 5
-  mov rbx, 1
-  mov rbp, r10
-  cmp rbp, rbx
-  cmova rbp, rbx
-  test rbp, rbp
+  and r9, 63
+  shr r9, 5
+  mov r11, 1
+  mov rbx, r9
+  cmp rbx, r11
+  cmova rbx, r11
+  test rbx, rbx
   jz L(k_part_done)
 L(k_part):
   vpxord zmm0, zmm0, zmm0                                // zero
-  vmovdqu64 zmmword ptr [r9 + 0], zmm0                   // zero
-  vmovdqu64 zmmword ptr [r9 + 64], zmm0                  // zero
-  vmovdqu64 zmmword ptr [r9 + 128], zmm0                 // zero
-  vmovdqu64 zmmword ptr [r9 + 192], zmm0                 // zero
-  vmovdqu64 zmmword ptr [r9 + 256], zmm0                 // zero
-  vmovdqu64 zmmword ptr [r9 + 320], zmm0                 // zero
-  vmovdqu64 zmmword ptr [r9 + 384], zmm0                 // zero
-  vmovdqu64 zmmword ptr [r9 + 448], zmm0                 // zero
-  vmovdqu64 zmmword ptr [r9 + 512], zmm0                 // zero
-  vmovdqu64 zmmword ptr [r9 + 576], zmm0                 // zero
-  vmovdqu64 zmmword ptr [r9 + 640], zmm0                 // zero
-  vmovdqu64 zmmword ptr [r9 + 704], zmm0                 // zero
-  vmovdqu64 zmmword ptr [r9 + 768], zmm0                 // zero
-  vmovdqu64 zmmword ptr [r9 + 832], zmm0                 // zero
-  vmovdqu64 zmmword ptr [r9 + 896], zmm0                 // zero
-  vmovdqu64 zmmword ptr [r9 + 960], zmm0                 // zero
+  vmovdqu64 zmmword ptr [r8 + 0], zmm0                   // zero
+  vmovdqu64 zmmword ptr [r8 + 64], zmm0                  // zero
+  vmovdqu64 zmmword ptr [r8 + 128], zmm0                 // zero
+  vmovdqu64 zmmword ptr [r8 + 192], zmm0                 // zero
+  vmovdqu64 zmmword ptr [r8 + 256], zmm0                 // zero
+  vmovdqu64 zmmword ptr [r8 + 320], zmm0                 // zero
+  vmovdqu64 zmmword ptr [r8 + 384], zmm0                 // zero
+  vmovdqu64 zmmword ptr [r8 + 448], zmm0                 // zero
+  vmovdqu64 zmmword ptr [r8 + 512], zmm0                 // zero
+  vmovdqu64 zmmword ptr [r8 + 576], zmm0                 // zero
+  vmovdqu64 zmmword ptr [r8 + 640], zmm0                 // zero
+  vmovdqu64 zmmword ptr [r8 + 704], zmm0                 // zero
+  vmovdqu64 zmmword ptr [r8 + 768], zmm0                 // zero
+  vmovdqu64 zmmword ptr [r8 + 832], zmm0                 // zero
+  vmovdqu64 zmmword ptr [r8 + 896], zmm0                 // zero
+  vmovdqu64 zmmword ptr [r8 + 960], zmm0                 // zero
   vpxord zmm0, zmm0, zmm0                                // zero
-  vmovdqu64 zmmword ptr [r9 + 1024], zmm0                // zero
-  vmovdqu64 zmmword ptr [r9 + 1088], zmm0                // zero
-  vmovdqu64 zmmword ptr [r9 + 1152], zmm0                // zero
-  vmovdqu64 zmmword ptr [r9 + 1216], zmm0                // zero
-  vmovdqu64 zmmword ptr [r9 + 1280], zmm0                // zero
-  vmovdqu64 zmmword ptr [r9 + 1344], zmm0                // zero
-  vmovdqu64 zmmword ptr [r9 + 1408], zmm0                // zero
-  vmovdqu64 zmmword ptr [r9 + 1472], zmm0                // zero
-  vmovdqu64 zmmword ptr [r9 + 1536], zmm0                // zero
-  vmovdqu64 zmmword ptr [r9 + 1600], zmm0                // zero
-  vmovdqu64 zmmword ptr [r9 + 1664], zmm0                // zero
-  vmovdqu64 zmmword ptr [r9 + 1728], zmm0                // zero
-  vmovdqu64 zmmword ptr [r9 + 1792], zmm0                // zero
-  vmovdqu64 zmmword ptr [r9 + 1856], zmm0                // zero
-  vmovdqu64 zmmword ptr [r9 + 1920], zmm0                // zero
-  vmovdqu64 zmmword ptr [r9 + 1984], zmm0                // zero
-  mov rbx, r10
-  mov r12, r14                                           // rhs_panel
-  mov r15, r9                                            // scratch
-  test rbx, rbx
+  vmovdqu64 zmmword ptr [r8 + 1024], zmm0                // zero
+  vmovdqu64 zmmword ptr [r8 + 1088], zmm0                // zero
+  vmovdqu64 zmmword ptr [r8 + 1152], zmm0                // zero
+  vmovdqu64 zmmword ptr [r8 + 1216], zmm0                // zero
+  vmovdqu64 zmmword ptr [r8 + 1280], zmm0                // zero
+  vmovdqu64 zmmword ptr [r8 + 1344], zmm0                // zero
+  vmovdqu64 zmmword ptr [r8 + 1408], zmm0                // zero
+  vmovdqu64 zmmword ptr [r8 + 1472], zmm0                // zero
+  vmovdqu64 zmmword ptr [r8 + 1536], zmm0                // zero
+  vmovdqu64 zmmword ptr [r8 + 1600], zmm0                // zero
+  vmovdqu64 zmmword ptr [r8 + 1664], zmm0                // zero
+  vmovdqu64 zmmword ptr [r8 + 1728], zmm0                // zero
+  vmovdqu64 zmmword ptr [r8 + 1792], zmm0                // zero
+  vmovdqu64 zmmword ptr [r8 + 1856], zmm0                // zero
+  vmovdqu64 zmmword ptr [r8 + 1920], zmm0                // zero
+  vmovdqu64 zmmword ptr [r8 + 1984], zmm0                // zero
+  mov r11, r9
+  mov rbp, r13                                           // rhs_panel
+  mov r14, r8                                            // scratch
+  test r11, r11
   jz L(k_rest_done)
 L(k_rest):
-  vmovdqu64 zmm0, zmmword ptr [r12 + 0]                  // codes
-  vmovdqu64 zmmword ptr [r15 + 0], zmm0                  // codes
-  vmovdqu64 zmm0, zmmword ptr [r12 + 128]                // codes
-  vmovdqu64 zmmword ptr [r15 + 64], zmm0                 // codes
-  vmovdqu64 zmm0, zmmword ptr [r12 + 256]                // codes
-  vmovdqu64 zmmword ptr [r15 + 128], zmm0                // codes
-  vmovdqu64 zmm0, zmmword ptr [r12 + 384]                // codes
-  vmovdqu64 zmmword ptr [r15 + 192], zmm0                // codes
-  vmovdqu64 zmm0, zmmword ptr [r12 + 512]                // codes
-  vmovdqu64 zmmword ptr [r15 + 256], zmm0                // codes
-  vmovdqu64 zmm0, zmmword ptr [r12 + 640]                // codes
-  vmovdqu64 zmmword ptr [r15 + 320], zmm0                // codes
-  vmovdqu64 zmm0, zmmword ptr [r12 + 768]                // codes
-  vmovdqu64 zmmword ptr [r15 + 384], zmm0                // codes
-  vmovdqu64 zmm0, zmmword ptr [r12 + 896]                // codes
-  vmovdqu64 zmmword ptr [r15 + 448], zmm0                // codes
-  vmovdqu64 zmm0, zmmword ptr [r12 + 64]                 // codes
-  vmovdqu64 zmmword ptr [r15 + 1024], zmm0               // codes
-  vmovdqu64 zmm0, zmmword ptr [r12 + 192]                // codes
-  vmovdqu64 zmmword ptr [r15 + 1088], zmm0               // codes
-  vmovdqu64 zmm0, zmmword ptr [r12 + 320]                // codes
-  vmovdqu64 zmmword ptr [r15 + 1152], zmm0               // codes
-  vmovdqu64 zmm0, zmmword ptr [r12 + 448]                // codes
-  vmovdqu64 zmmword ptr [r15 + 1216], zmm0               // codes
-  vmovdqu64 zmm0, zmmword ptr [r12 + 576]                // codes
-  vmovdqu64 zmmword ptr [r15 + 1280], zmm0               // codes
-  vmovdqu64 zmm0, zmmword ptr [r12 + 704]                // codes
-  vmovdqu64 zmmword ptr [r15 + 1344], zmm0               // codes
-  vmovdqu64 zmm0, zmmword ptr [r12 + 832]                // codes
-  vmovdqu64 zmmword ptr [r15 + 1408], zmm0               // codes
-  vmovdqu64 zmm0, zmmword ptr [r12 + 960]                // codes
-  vmovdqu64 zmmword ptr [r15 + 1472], zmm0               // codes
-  lea r12, [r12 + 1024]                                  // rhs
-  lea r15, [r15 + 512]                                   // copy
-  sub rbx, 1                                             // next k_rest
+  vmovdqu64 zmm0, zmmword ptr [rbp + 0]                  // codes
+  vmovdqu64 zmmword ptr [r14 + 0], zmm0                  // codes
+  vmovdqu64 zmm0, zmmword ptr [rbp + 128]                // codes
+  vmovdqu64 zmmword ptr [r14 + 64], zmm0                 // codes
+  vmovdqu64 zmm0, zmmword ptr [rbp + 256]                // codes
+  vmovdqu64 zmmword ptr [r14 + 128], zmm0                // codes
+  vmovdqu64 zmm0, zmmword ptr [rbp + 384]                // codes
+  vmovdqu64 zmmword ptr [r14 + 192], zmm0                // codes
+  vmovdqu64 zmm0, zmmword ptr [rbp + 512]                // codes
+  vmovdqu64 zmmword ptr [r14 + 256], zmm0                // codes
+  vmovdqu64 zmm0, zmmword ptr [rbp + 640]                // codes
+  vmovdqu64 zmmword ptr [r14 + 320], zmm0                // codes
+  vmovdqu64 zmm0, zmmword ptr [rbp + 768]                // codes
+  vmovdqu64 zmmword ptr [r14 + 384], zmm0                // codes
+  vmovdqu64 zmm0, zmmword ptr [rbp + 896]                // codes
+  vmovdqu64 zmmword ptr [r14 + 448], zmm0                // codes
+  vmovdqu64 zmm0, zmmword ptr [rbp + 64]                 // codes
+  vmovdqu64 zmmword ptr [r14 + 1024], zmm0               // codes
+  vmovdqu64 zmm0, zmmword ptr [rbp + 192]                // codes
+  vmovdqu64 zmmword ptr [r14 + 1088], zmm0               // codes
+  vmovdqu64 zmm0, zmmword ptr [rbp + 320]                // codes
+  vmovdqu64 zmmword ptr [r14 + 1152], zmm0               // codes
+  vmovdqu64 zmm0, zmmword ptr [rbp + 448]                // codes
+  vmovdqu64 zmmword ptr [r14 + 1216], zmm0               // codes
+  vmovdqu64 zmm0, zmmword ptr [rbp + 576]                // codes
+  vmovdqu64 zmmword ptr [r14 + 1280], zmm0               // codes
+  vmovdqu64 zmm0, zmmword ptr [rbp + 704]                // codes
+  vmovdqu64 zmmword ptr [r14 + 1344], zmm0               // codes
+  vmovdqu64 zmm0, zmmword ptr [rbp + 832]                // codes
+  vmovdqu64 zmmword ptr [r14 + 1408], zmm0               // codes
+  vmovdqu64 zmm0, zmmword ptr [rbp + 960]                // codes
+  vmovdqu64 zmmword ptr [r14 + 1472], zmm0               // codes
+  lea rbp, [rbp + 1024]                                  // rhs
+  lea r14, [r14 + 512]                                   // copy
+  sub r11, 1                                             // next k_rest
   ja L(k_rest)
 L(k_rest_done):
-  tileloadd tmm2, [r13 + r11 + 0]                        // a_0
-  tileloadd tmm3, [r9 + r11 + 0]                         // b_0
+  tileloadd tmm2, [r12 + r10 + 0]                        // a_0
+  tileloadd tmm3, [r8 + r10 + 0]                         // b_0
   tdpbsud tmm0, tmm2, tmm3                               // tile_0_0
-  tileloadd tmm3, [r9 + r11 + 1024]                      // b_1
+  tileloadd tmm3, [r8 + r10 + 1024]                      // b_1
   tdpbsud tmm1, tmm2, tmm3                               // tile_0_1
-  sub rbp, 1                                             // next k_part
+  sub rbx, 1                                             // next k_part
   ja L(k_part)
 L(k_part_done):
-  mov r10, 128
-  mov r11, qword ptr [rdi + 8*3]                         // k
-  lea r11, [r11 + 31]
-  and r11, -32                                           // padded
-  mov rbx, 32
-  imul r11, rbx
-  lea r11, [rdx + r11]                                   // field
-  vmovdqu64 zmm0, zmmword ptr [r11 + 0]                  // colsum_0
-  vmovdqu64 zmm1, zmmword ptr [r11 + 64]                 // colsum_1
-  mov r11, qword ptr [rdi + 8*3]                         // k
-  lea r11, [r11 + 31]
-  and r11, -32                                           // padded
-  mov rbx, 32
-  imul r11, rbx
-  lea r11, [r11 + 128]
-  lea r11, [rdx + r11]                                   // field
-  vmovdqu64 zmm2, zmmword ptr [r11 + 0]                  // scale_0
-  vmovdqu64 zmm3, zmmword ptr [r11 + 64]                 // scale_1
-  lea r11, [rdi + 8*15]                                  // clamp
-  vpbroadcastd zmm4, dword ptr [r11 + 0]                 // min
-  vpbroadcastd zmm5, dword ptr [r11 + 4]                 // max
+  mov r9, 128
+  mov r10, 32
+  mov r11, qword ptr [rsp + 40]                          // n_left
+  cmp r10, r11
+  cmovb r10, r11
+  sub r10, r11
+  mov r11, qword ptr [rdi + 8*13]                        // dst_stride
+  mov rbx, rsi                                           // dst_tile
+  and rbx, 63
+  lea r10, [r10 + rbx]                                   // against_streaming
+  and r11, 63
+  lea r10, [r10 + r11]                                   // against_streaming
+  mov r11, qword ptr [rdi + 8*18]                        // flags
+  and r11, 1
+  mov rbx, 0
+  test r10, r10                                          // streams
+  cmovz rbx, r11
+  mov qword ptr [rsp + 24], rbx                          // streams, kept in the frame
+  mov r10, qword ptr [rdi + 8*3]                         // k
+  lea r10, [r10 + 31]
+  and r10, -32                                           // padded
+  mov r11, 32
+  imul r10, r11
+  lea r10, [rdx + r10]                                   // field
+  vmovdqu64 zmm0, zmmword ptr [r10 + 0]                  // colsum_0
+  vmovdqu64 zmm1, zmmword ptr [r10 + 64]                 // colsum_1
+  mov r10, qword ptr [rdi + 8*3]                         // k
+  lea r10, [r10 + 31]
+  and r10, -32                                           // padded
+  mov r11, 32
+  imul r10, r11
+  lea r10, [r10 + 128]
+  lea r10, [rdx + r10]                                   // field
+  vmovdqu64 zmm2, zmmword ptr [r10 + 0]                  // scale_0
+  vmovdqu64 zmm3, zmmword ptr [r10 + 64]                 // scale_1
+  lea r10, [rdi + 8*15]                                  // clamp
+  vpbroadcastd zmm4, dword ptr [r10 + 0]                 // min
+  vpbroadcastd zmm5, dword ptr [r10 + 4]                 // max
+  mov r10, 16
+  mov r11, qword ptr [rsp + 16]                          // k_padded
+  imul r11, r10
+  lea r10, [r11 + 64]
+  mov r11, qword ptr [rsp + 32]                          // lhs_panel
+  lea r10, [r11 + r10]                                   // field
   mov r11, 16
-  mov rbx, rsi                                           // k_padded
+  mov rbx, qword ptr [rsp + 16]                          // k_padded
   imul rbx, r11
-  lea r11, [rbx + 64]
-  lea r11, [r8 + r11]                                    // field
+  lea r11, [rbx + 128]
+  mov rbx, qword ptr [rsp + 32]                          // lhs_panel
+  lea r11, [rbx + r11]                                   // field
   mov rbx, 16
-  mov rbp, rsi                                           // k_padded
+  mov rbp, qword ptr [rsp + 16]                          // k_padded
   imul rbp, rbx
-  lea rbx, [rbp + 128]
-  lea rbx, [r8 + rbx]                                    // field
+  mov rbx, qword ptr [rsp + 32]                          // lhs_panel
+  lea rbx, [rbx + rbp]                                   // field
   mov rbp, 16
-  imul rsi, rbp
-  lea rsi, [r8 + rsi]                                    // field
-  mov rbp, 16
-  mov r12, qword ptr [rsp + 24]                          // n_left
+  mov r12, qword ptr [rsp + 40]                          // n_left
   cmp r12, rbp
   cmova r12, rbp
   mov rbp, -1
   bzhi rbp, rbp, r12
   kmovw k1, ebp                                          // columns
   mov rbp, 16
-  mov r12, qword ptr [rsp + 24]                          // n_left
+  mov r12, qword ptr [rsp + 40]                          // n_left
   cmp r12, rbp
   cmovb r12, rbp
   sub r12, rbp
@@ -341,31 +363,31 @@ L(k_part_done):
   lea rbp, [rbp + 256]
   lea rbp, [rdx + rbp]                                   // field
   mov r12, qword ptr [rdi + 8*14]                        // bias
-  mov r13, qword ptr [rsp + 16]                          // column_bytes
+  mov r13, qword ptr [rsp + 8]                           // column_bytes
   lea r13, [r12 + r13]
   test r12, r12                                          // bias
   cmovz r13, rbp
   vmovdqu32 zmm6{k1}{z}, zmmword ptr [r13 + 0]           // bias
   vmovdqu32 zmm7{k2}{z}, zmmword ptr [r13 + 64]          // bias
   mov rbp, 128
-  tilestored [r9 + rbp + 0], tmm0                        // tile_0_0
-  tilestored [r9 + rbp + 64], tmm1                       // tile_0_1
+  tilestored [r8 + rbp + 0], tmm0                        // tile_0_0
+  tilestored [r8 + rbp + 64], tmm1                       // tile_0_1
   mov rbp, 16
-  mov r12, qword ptr [rsp + 8]                           // m_left
+  mov r12, qword ptr [rsp + 0]                           // m_left
   cmp r12, rbp                                           // rows
   cmova r12, rbp
   mov rbp, 0                                             // row
-  mov r13, qword ptr [rsp + 0]                           // dst_tile
+  mov r13, rsi                                           // dst_tile
   test r12, r12
   jz L(row_done)
 L(row):
-  vpbroadcastd zmm8, dword ptr [r11 + 0]                 // zero
-  vpbroadcastd zmm9, dword ptr [rbx + 0]                 // scale_row
-  vpbroadcastd zmm10, dword ptr [rsi + 0]                // sum_of_codes
+  vpbroadcastd zmm8, dword ptr [r10 + 0]                 // zero
+  vpbroadcastd zmm9, dword ptr [r11 + 0]                 // scale_row
+  vpbroadcastd zmm10, dword ptr [rbx + 0]                // sum_of_codes
   vpslld zmm10, zmm10, 7                                 // sum_of_codes
   mov r14, rbp                                           // row
-  imul r14, r10
-  lea r14, [r9 + r14]                                    // row_sums
+  imul r14, r9
+  lea r14, [r8 + r14]                                    // row_sums
   vmovdqu64 zmm11, zmmword ptr [r14 + 0]                 // sum_0
   vpsubd zmm11, zmm11, zmm10                             // sum
   vpmulld zmm12, zmm0, zmm8                              // product
@@ -376,9 +398,8 @@ L(row):
   vfmadd231ps zmm13, zmm11, zmm12                        // out
   vmaxps zmm11, zmm4, zmm13                              // out
   vminps zmm11, zmm5, zmm11                              // out_0
-  vmovdqu32 zmmword ptr [r13 + 0]{k1}, zmm11             // out_0
-  vmovdqu64 zmm11, zmmword ptr [r14 + 64]                // sum_1
-  vpsubd zmm10, zmm11, zmm10                             // sum
+  vmovdqu64 zmm12, zmmword ptr [r14 + 64]                // sum_1
+  vpsubd zmm10, zmm12, zmm10                             // sum
   vpmulld zmm8, zmm1, zmm8                               // product
   vpaddd zmm8, zmm10, zmm8                               // sum
   vcvtdq2ps zmm8, zmm8                                   // real
@@ -387,75 +408,86 @@ L(row):
   vfmadd231ps zmm10, zmm8, zmm9                          // out
   vmaxps zmm8, zmm4, zmm10                               // out
   vminps zmm8, zmm5, zmm8                                // out_1
+  mov r14, 0                                             // no
+  mov r15, qword ptr [rsp + 24]                          // streams
+  cmp r15, r14                                           // unless streams equal no
+  jne L(if_else)
+  vmovdqu32 zmmword ptr [r13 + 0]{k1}, zmm11             // out_0
   vmovdqu32 zmmword ptr [r13 + 64]{k2}, zmm8             // out_1
+  jmp L(if_done)
+L(if_else):
+  vmovntdq zmmword ptr [r13 + 0], zmm11                  // out_0
+  vmovntdq zmmword ptr [r13 + 64], zmm8                  // out_1
+L(if_done):
   lea rbp, [rbp + 1]                                     // row
   mov r14, qword ptr [rdi + 8*13]                        // dst_stride
   lea r13, [r13 + r14]                                   // dst
+  lea r10, [r10 + 4]
   lea r11, [r11 + 4]
   lea rbx, [rbx + 4]
-  lea rsi, [rsi + 4]
   sub r12, 1                                             // next row
   ja L(row)
 L(row_done):
-  mov rsi, qword ptr [rdi + 8*13]                        // dst_stride
+  mov r8, qword ptr [rdi + 8*13]                         // dst_stride
   mov r9, 16
-  imul rsi, r9
+  imul r8, r9
   mov r10, 16
-  mov r9, qword ptr [rsp + 8]                            // m_left
+  mov r9, qword ptr [rsp + 0]                            // m_left
   cmp r9, r10
   cmovb r9, r10
   sub r9, r10
-  mov r10, qword ptr [rsp + 0]                           // dst_tile
-  lea rsi, [r10 + rsi]
-  mov r10, qword ptr [rdi + 8*6]                         // lhs_stride
-  lea r8, [r8 + r10]
+  lea rsi, [rsi + r8]
+  mov r8, qword ptr [rdi + 8*6]                          // lhs_stride
+  mov r10, qword ptr [rsp + 32]                          // lhs_panel
+  lea r8, [r10 + r8]
   sub rcx, 16                                            // next m
   ja L(m)
 L(m_done):
   mov rcx, 32
-  mov rsi, qword ptr [rsp + 24]                          // n_left
+  mov rsi, qword ptr [rsp + 40]                          // n_left
   cmp rsi, rcx
   cmovb rsi, rcx
   sub rsi, rcx
-  mov rcx, qword ptr [rsp + 16]                          // column_bytes
+  mov rcx, qword ptr [rsp + 8]                           // column_bytes
   lea rcx, [rcx + 128]
   mov r8, qword ptr [rdi + 8*11]                         // rhs_stride
   lea rdx, [rdx + r8]
   sub rax, 32                                            // next n
   ja L(n)
 L(n_done):
+  sfence
   tilerelease
 #if defined(__ELF__) || defined(__APPLE__)
-  mov rbx, qword ptr [rsp + 2128]
-  mov rbp, qword ptr [rsp + 2136]
-  mov r12, qword ptr [rsp + 2144]
-  mov r13, qword ptr [rsp + 2152]
-  mov r14, qword ptr [rsp + 2160]
-  mov r15, qword ptr [rsp + 2168]
-  add rsp, 2184
-  .cfi_def_cfa_offset 8
-  vzeroupper
-  ret
-  .cfi_endproc
-#elif defined(_WIN32)
-  vzeroupper
-  mov rsi, qword ptr [rsp + 2128]
-  mov rdi, qword ptr [rsp + 2136]
   mov rbx, qword ptr [rsp + 2144]
   mov rbp, qword ptr [rsp + 2152]
   mov r12, qword ptr [rsp + 2160]
   mov r13, qword ptr [rsp + 2168]
   mov r14, qword ptr [rsp + 2176]
   mov r15, qword ptr [rsp + 2184]
-  vmovaps xmm6, xmmword ptr [rsp + 2192]
-  vmovaps xmm7, xmmword ptr [rsp + 2208]
-  vmovaps xmm8, xmmword ptr [rsp + 2224]
-  vmovaps xmm9, xmmword ptr [rsp + 2240]
-  vmovaps xmm10, xmmword ptr [rsp + 2256]
-  vmovaps xmm11, xmmword ptr [rsp + 2272]
-  vmovaps xmm12, xmmword ptr [rsp + 2288]
-  vmovaps xmm13, xmmword ptr [rsp + 2304]
-  add rsp, 2328
+  add rsp, 2200
+  .cfi_def_cfa_offset 8
+  vzeroupper
+  ret
+  .cfi_endproc
+#elif defined(_WIN32)
+  vzeroupper
+  mov rsi, qword ptr [rsp + 2144]
+  mov rdi, qword ptr [rsp + 2152]
+  mov rbx, qword ptr [rsp + 2160]
+  mov rbp, qword ptr [rsp + 2168]
+  mov r12, qword ptr [rsp + 2176]
+  mov r13, qword ptr [rsp + 2184]
+  mov r14, qword ptr [rsp + 2192]
+  mov r15, qword ptr [rsp + 2200]
+  vmovaps xmm6, xmmword ptr [rsp + 2208]
+  vmovaps xmm7, xmmword ptr [rsp + 2224]
+  vmovaps xmm8, xmmword ptr [rsp + 2240]
+  vmovaps xmm9, xmmword ptr [rsp + 2256]
+  vmovaps xmm10, xmmword ptr [rsp + 2272]
+  vmovaps xmm11, xmmword ptr [rsp + 2288]
+  vmovaps xmm12, xmmword ptr [rsp + 2304]
+  vmovaps xmm13, xmmword ptr [rsp + 2320]
+  add rsp, 2344
   ret
   .seh_endproc
 #endif

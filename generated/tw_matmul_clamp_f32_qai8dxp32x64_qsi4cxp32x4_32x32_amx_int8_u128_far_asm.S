@@ -12,10 +12,10 @@
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax n_left  rcx m_left  rdx rhs_panel  rsi ahead_step  rdi scratch  r8 lhs_panel  r9 ahead
-//  r10 padded  r11 -  rbx last  rbp k_left  r12 lhs_panel  r13 rhs_panel  r14 next  zmm0 mask
-//  zmm1 taker  zmm2 codes ...  zmm3 lo_0 ...  tmm0 tile_0_0  tmm1 tile_0_1  tmm2 tile_1_0
-//  tmm3 tile_1_1  tmm4 a_0  tmm5 b_0 ...  tmm6 a_1
+//  rax n_left  rcx m_left  rdx dst_tile  rsi ahead_step  rdi args  r8 scratch  r9 ahead  r10 padded
+//  r11 -  rbx last  rbp k_left  r12 lhs_panel  r13 rhs_panel  r14 next  zmm0 mask  zmm1 taker
+//  zmm2 codes ...  zmm3 lo_0 ...  tmm0 tile_0_0  tmm1 tile_0_1  tmm2 tile_1_0  tmm3 tile_1_1
+//  tmm4 a_0  tmm5 b_0 ...  tmm6 a_1
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -46,138 +46,130 @@ tw_matmul_clamp_f32_qai8dxp32x64_qsi4cxp32x4_32x32_amx_int8_u128_far_asm:
   .cfi_startproc
   endbr64
   or qword ptr [rsp - 4096], 0
-  sub rsp, 4248
-  .cfi_def_cfa_offset 4256
-  mov qword ptr [rsp + 4192], rbx
+  sub rsp, 4264
+  .cfi_def_cfa_offset 4272
+  mov qword ptr [rsp + 4208], rbx
   .cfi_offset rbx, -64
-  mov qword ptr [rsp + 4200], rbp
+  mov qword ptr [rsp + 4216], rbp
   .cfi_offset rbp, -56
-  mov qword ptr [rsp + 4208], r12
+  mov qword ptr [rsp + 4224], r12
   .cfi_offset r12, -48
-  mov qword ptr [rsp + 4216], r13
+  mov qword ptr [rsp + 4232], r13
   .cfi_offset r13, -40
-  mov qword ptr [rsp + 4224], r14
+  mov qword ptr [rsp + 4240], r14
   .cfi_offset r14, -32
-  mov qword ptr [rsp + 4232], r15
+  mov qword ptr [rsp + 4248], r15
   .cfi_offset r15, -24
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qai8dxp32x64_qsi4cxp32x4_32x32_amx_int8_u128_far_asm
   or qword ptr [rsp - 4096], 0
-  sub rsp, 4392
-  .seh_stackalloc 4392
-  mov qword ptr [rsp + 4192], rsi
-  .seh_savereg rsi, 4192
-  mov qword ptr [rsp + 4200], rdi
-  .seh_savereg rdi, 4200
-  mov qword ptr [rsp + 4208], rbx
-  .seh_savereg rbx, 4208
-  mov qword ptr [rsp + 4216], rbp
-  .seh_savereg rbp, 4216
-  mov qword ptr [rsp + 4224], r12
-  .seh_savereg r12, 4224
-  mov qword ptr [rsp + 4232], r13
-  .seh_savereg r13, 4232
-  mov qword ptr [rsp + 4240], r14
-  .seh_savereg r14, 4240
-  mov qword ptr [rsp + 4248], r15
-  .seh_savereg r15, 4248
-  vmovaps xmmword ptr [rsp + 4256], xmm6
-  .seh_savexmm xmm6, 4256
-  vmovaps xmmword ptr [rsp + 4272], xmm7
-  .seh_savexmm xmm7, 4272
-  vmovaps xmmword ptr [rsp + 4288], xmm8
-  .seh_savexmm xmm8, 4288
-  vmovaps xmmword ptr [rsp + 4304], xmm9
-  .seh_savexmm xmm9, 4304
-  vmovaps xmmword ptr [rsp + 4320], xmm10
-  .seh_savexmm xmm10, 4320
-  vmovaps xmmword ptr [rsp + 4336], xmm11
-  .seh_savexmm xmm11, 4336
-  vmovaps xmmword ptr [rsp + 4352], xmm12
-  .seh_savexmm xmm12, 4352
-  vmovaps xmmword ptr [rsp + 4368], xmm13
-  .seh_savexmm xmm13, 4368
+  sub rsp, 4408
+  .seh_stackalloc 4408
+  mov qword ptr [rsp + 4208], rsi
+  .seh_savereg rsi, 4208
+  mov qword ptr [rsp + 4216], rdi
+  .seh_savereg rdi, 4216
+  mov qword ptr [rsp + 4224], rbx
+  .seh_savereg rbx, 4224
+  mov qword ptr [rsp + 4232], rbp
+  .seh_savereg rbp, 4232
+  mov qword ptr [rsp + 4240], r12
+  .seh_savereg r12, 4240
+  mov qword ptr [rsp + 4248], r13
+  .seh_savereg r13, 4248
+  mov qword ptr [rsp + 4256], r14
+  .seh_savereg r14, 4256
+  mov qword ptr [rsp + 4264], r15
+  .seh_savereg r15, 4264
+  vmovaps xmmword ptr [rsp + 4272], xmm6
+  .seh_savexmm xmm6, 4272
+  vmovaps xmmword ptr [rsp + 4288], xmm7
+  .seh_savexmm xmm7, 4288
+  vmovaps xmmword ptr [rsp + 4304], xmm8
+  .seh_savexmm xmm8, 4304
+  vmovaps xmmword ptr [rsp + 4320], xmm9
+  .seh_savexmm xmm9, 4320
+  vmovaps xmmword ptr [rsp + 4336], xmm10
+  .seh_savexmm xmm10, 4336
+  vmovaps xmmword ptr [rsp + 4352], xmm11
+  .seh_savexmm xmm11, 4352
+  vmovaps xmmword ptr [rsp + 4368], xmm12
+  .seh_savexmm xmm12, 4368
+  vmovaps xmmword ptr [rsp + 4384], xmm13
+  .seh_savexmm xmm13, 4384
   .seh_endprologue
   mov rdi, rcx
 #endif
-  mov qword ptr [rsp + 40], rdi                          // args, kept in the frame
   jmp 5f
   4: .byte 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
   .byte 64, 0, 64, 0, 64, 0, 64, 0, 64, 0, 64, 0, 64, 0, 64, 0
   .byte 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
   .byte 16, 16, 16, 16, 16, 16, 16, 16, 0, 0, 0, 0, 0, 0, 0, 0
   5: ldtilecfg [rip + 4b]
-  mov rax, qword ptr [rsp + 40]                          // args
-  mov rax, qword ptr [rax + 8*2]                         // n_left
+  mov rax, qword ptr [rdi + 8*2]                         // n_left
   mov rcx, 0                                             // column_bytes
-  mov rdx, qword ptr [rsp + 40]                          // args
-  mov rdx, qword ptr [rdx + 8*1]                         // m
+  mov rdx, qword ptr [rdi + 8*1]                         // m
   mov rsi, 2048
-  mov rdi, 32
-  mov r8, rdx                                            // m
-  cmp r8, rdi
-  cmovb r8, rdi
-  sub r8, rdi
-  mov rdi, 1024
-  test r8, r8                                            // ahead_step
-  cmovz rdi, rsi
+  mov r8, 32
+  mov r9, rdx                                            // m
+  cmp r9, r8
+  cmovb r9, r8
+  sub r9, r8
+  mov r8, 1024
+  test r9, r9                                            // ahead_step
+  cmovz r8, rsi
   mov rsi, 96
-  mov r8, rdx                                            // m
-  cmp r8, rsi
-  cmovb r8, rsi
-  sub r8, rsi
+  mov r9, rdx                                            // m
+  cmp r9, rsi
+  cmovb r9, rsi
+  sub r9, rsi
   mov rsi, 512
-  test r8, r8                                            // ahead_step
-  cmovz rsi, rdi
-  mov rdi, 224
-  mov r8, rdx                                            // m
-  cmp r8, rdi
-  cmovb r8, rdi
-  sub r8, rdi
-  mov rdi, 256
-  test r8, r8                                            // ahead_step
-  cmovz rdi, rsi
+  test r9, r9                                            // ahead_step
+  cmovz rsi, r8
+  mov r8, 224
+  mov r9, rdx                                            // m
+  cmp r9, r8
+  cmovb r9, r8
+  sub r9, r8
+  mov r8, 256
+  test r9, r9                                            // ahead_step
+  cmovz r8, rsi
   mov rsi, 480
   cmp rdx, rsi
   cmovb rdx, rsi
   sub rdx, rsi
   mov rsi, 128
   test rdx, rdx                                          // ahead_step
-  cmovz rsi, rdi
-  mov rdx, qword ptr [rsp + 40]                          // args
-  mov rdx, qword ptr [rdx + 8*10]                        // rhs_panel
-  mov rdi, rax                                           // n_left
+  cmovz rsi, r8
+  mov rdx, qword ptr [rdi + 8*10]                        // rhs_panel
+  mov r8, rax                                            // n_left
   test rax, rax
   jz L(n_done)
 L(n):
-  mov qword ptr [rsp + 24], rdi                          // n_left, kept in the frame
-  mov qword ptr [rsp + 16], rcx                          // column_bytes, kept in the frame
-  mov rcx, qword ptr [rsp + 40]                          // args
-  mov rcx, qword ptr [rcx + 8*1]                         // m_left
-  mov rdi, qword ptr [rsp + 40]                          // args
-  mov rdi, qword ptr [rdi + 8*12]                        // dst
-  mov r8, qword ptr [rsp + 16]                           // column_bytes
-  lea rdi, [rdi + r8]                                    // dst_tile
-  mov r8, qword ptr [rsp + 40]                           // args
-  mov r8, qword ptr [r8 + 8*5]                           // lhs_panel
-  mov r9, qword ptr [rsp + 40]                           // args
-  mov r9, qword ptr [r9 + 8*19]                          // rhs_prefetch
-  lea r9, [rdx + r9]                                     // ahead
+  mov qword ptr [rsp + 48], rdx                          // rhs_panel, kept in the frame
+  mov qword ptr [rsp + 40], r8                           // n_left, kept in the frame
+  mov qword ptr [rsp + 8], rcx                           // column_bytes, kept in the frame
+  mov rcx, qword ptr [rdi + 8*1]                         // m_left
+  mov rdx, qword ptr [rdi + 8*12]                        // dst
+  mov r8, qword ptr [rsp + 8]                            // column_bytes
+  lea rdx, [rdx + r8]                                    // dst_tile
+  mov r8, qword ptr [rdi + 8*5]                          // lhs_panel
+  mov r9, qword ptr [rdi + 8*19]                         // rhs_prefetch
+  mov r10, qword ptr [rsp + 48]                          // rhs_panel
+  lea r9, [r10 + r9]                                     // ahead
   mov r10, rcx                                           // m_left
   test rcx, rcx
   jz L(m_done)
 L(m):
-  mov qword ptr [rsp + 8], r10                           // m_left, kept in the frame
-  mov qword ptr [rsp + 0], rdi                           // dst_tile, kept in the frame
-  mov rdi, qword ptr [rsp + 40]                          // args
-  mov rdi, qword ptr [rdi + 8*3]                         // k
-  lea rdi, [rdi + 63]
-  and rdi, -64                                           // k_padded
-  mov qword ptr [rsp + 32], rdi                          // k_padded, kept in the frame
-  lea rdi, [rsp + 96]                                    // scratch
-  and rdi, -64                                           // scratch
-  mov r10, qword ptr [rsp + 40]                          // args
-  mov r10, qword ptr [r10 + 8*3]                         // k
+  mov qword ptr [rsp + 32], r8                           // lhs_panel, kept in the frame
+  mov qword ptr [rsp + 0], r10                           // m_left, kept in the frame
+  mov r8, qword ptr [rdi + 8*3]                          // k
+  lea r8, [r8 + 63]
+  and r8, -64                                            // k_padded
+  mov qword ptr [rsp + 16], r8                           // k_padded, kept in the frame
+  lea r8, [rsp + 112]                                    // scratch
+  and r8, -64                                            // scratch
+  mov r10, qword ptr [rdi + 8*3]                         // k
   lea r10, [r10 + 31]
   and r10, -32                                           // padded
   mov r11, 64
@@ -191,8 +183,7 @@ L(m):
   tilezero tmm1                                          // tile_0_1
   tilezero tmm2                                          // tile_1_0
   tilezero tmm3                                          // tile_1_1
-  mov rbx, qword ptr [rsp + 40]                          // args
-  mov rbx, qword ptr [rbx + 8*3]                         // k
+  mov rbx, qword ptr [rdi + 8*3]                         // k
   lea rbx, [rbx + 31]
   and rbx, -32                                           // padded
   shr rbx, 6
@@ -200,101 +191,102 @@ L(m):
   mov r12, rbx
   cmp r12, rbp
   cmova r12, rbp
-  mov rbp, rdx                                           // rhs_panel
+  mov rbp, qword ptr [rsp + 48]                          // rhs_panel
   test r12, r12
   jz L(k_first_done)
 L(k_first):
   vmovdqu64 zmm2, zmmword ptr [rbp + 0]                  // codes
   vpandd zmm3, zmm2, zmm0                                // lo_0
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
-  vmovdqu64 zmmword ptr [rdi + 0], zmm3                  // lo_0
-  vmovdqu64 zmmword ptr [rdi + 64], zmm2                 // code_1_0
+  vmovdqu64 zmmword ptr [r8 + 0], zmm3                   // lo_0
+  vmovdqu64 zmmword ptr [r8 + 64], zmm2                  // code_1_0
   vmovdqu64 zmm2, zmmword ptr [rbp + 64]                 // codes
   vpandd zmm3, zmm2, zmm0                                // lo_1
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
-  vmovdqu64 zmmword ptr [rdi + 1024], zmm3               // lo_1
-  vmovdqu64 zmmword ptr [rdi + 1088], zmm2               // code_1_1
+  vmovdqu64 zmmword ptr [r8 + 1024], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r8 + 1088], zmm2                // code_1_1
   vmovdqu64 zmm2, zmmword ptr [rbp + 128]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_0
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
-  vmovdqu64 zmmword ptr [rdi + 128], zmm3                // lo_0
-  vmovdqu64 zmmword ptr [rdi + 192], zmm2                // code_1_0
+  vmovdqu64 zmmword ptr [r8 + 128], zmm3                 // lo_0
+  vmovdqu64 zmmword ptr [r8 + 192], zmm2                 // code_1_0
   vmovdqu64 zmm2, zmmword ptr [rbp + 192]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_1
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
-  vmovdqu64 zmmword ptr [rdi + 1152], zmm3               // lo_1
-  vmovdqu64 zmmword ptr [rdi + 1216], zmm2               // code_1_1
+  vmovdqu64 zmmword ptr [r8 + 1152], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r8 + 1216], zmm2                // code_1_1
   vmovdqu64 zmm2, zmmword ptr [rbp + 256]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_0
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
-  vmovdqu64 zmmword ptr [rdi + 256], zmm3                // lo_0
-  vmovdqu64 zmmword ptr [rdi + 320], zmm2                // code_1_0
+  vmovdqu64 zmmword ptr [r8 + 256], zmm3                 // lo_0
+  vmovdqu64 zmmword ptr [r8 + 320], zmm2                 // code_1_0
   vmovdqu64 zmm2, zmmword ptr [rbp + 320]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_1
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
-  vmovdqu64 zmmword ptr [rdi + 1280], zmm3               // lo_1
-  vmovdqu64 zmmword ptr [rdi + 1344], zmm2               // code_1_1
+  vmovdqu64 zmmword ptr [r8 + 1280], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r8 + 1344], zmm2                // code_1_1
   vmovdqu64 zmm2, zmmword ptr [rbp + 384]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_0
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
-  vmovdqu64 zmmword ptr [rdi + 384], zmm3                // lo_0
-  vmovdqu64 zmmword ptr [rdi + 448], zmm2                // code_1_0
+  vmovdqu64 zmmword ptr [r8 + 384], zmm3                 // lo_0
+  vmovdqu64 zmmword ptr [r8 + 448], zmm2                 // code_1_0
   vmovdqu64 zmm2, zmmword ptr [rbp + 448]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_1
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
-  vmovdqu64 zmmword ptr [rdi + 1408], zmm3               // lo_1
-  vmovdqu64 zmmword ptr [rdi + 1472], zmm2               // code_1_1
+  vmovdqu64 zmmword ptr [r8 + 1408], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r8 + 1472], zmm2                // code_1_1
   vmovdqu64 zmm2, zmmword ptr [rbp + 512]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_0
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
-  vmovdqu64 zmmword ptr [rdi + 512], zmm3                // lo_0
-  vmovdqu64 zmmword ptr [rdi + 576], zmm2                // code_1_0
+  vmovdqu64 zmmword ptr [r8 + 512], zmm3                 // lo_0
+  vmovdqu64 zmmword ptr [r8 + 576], zmm2                 // code_1_0
   vmovdqu64 zmm2, zmmword ptr [rbp + 576]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_1
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
-  vmovdqu64 zmmword ptr [rdi + 1536], zmm3               // lo_1
-  vmovdqu64 zmmword ptr [rdi + 1600], zmm2               // code_1_1
+  vmovdqu64 zmmword ptr [r8 + 1536], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r8 + 1600], zmm2                // code_1_1
   vmovdqu64 zmm2, zmmword ptr [rbp + 640]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_0
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
-  vmovdqu64 zmmword ptr [rdi + 640], zmm3                // lo_0
-  vmovdqu64 zmmword ptr [rdi + 704], zmm2                // code_1_0
+  vmovdqu64 zmmword ptr [r8 + 640], zmm3                 // lo_0
+  vmovdqu64 zmmword ptr [r8 + 704], zmm2                 // code_1_0
   vmovdqu64 zmm2, zmmword ptr [rbp + 704]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_1
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
-  vmovdqu64 zmmword ptr [rdi + 1664], zmm3               // lo_1
-  vmovdqu64 zmmword ptr [rdi + 1728], zmm2               // code_1_1
+  vmovdqu64 zmmword ptr [r8 + 1664], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r8 + 1728], zmm2                // code_1_1
   vmovdqu64 zmm2, zmmword ptr [rbp + 768]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_0
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
-  vmovdqu64 zmmword ptr [rdi + 768], zmm3                // lo_0
-  vmovdqu64 zmmword ptr [rdi + 832], zmm2                // code_1_0
+  vmovdqu64 zmmword ptr [r8 + 768], zmm3                 // lo_0
+  vmovdqu64 zmmword ptr [r8 + 832], zmm2                 // code_1_0
   vmovdqu64 zmm2, zmmword ptr [rbp + 832]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_1
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
-  vmovdqu64 zmmword ptr [rdi + 1792], zmm3               // lo_1
-  vmovdqu64 zmmword ptr [rdi + 1856], zmm2               // code_1_1
+  vmovdqu64 zmmword ptr [r8 + 1792], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r8 + 1856], zmm2                // code_1_1
   vmovdqu64 zmm2, zmmword ptr [rbp + 896]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_0
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
-  vmovdqu64 zmmword ptr [rdi + 896], zmm3                // lo_0
-  vmovdqu64 zmmword ptr [rdi + 960], zmm2                // code_1_0
+  vmovdqu64 zmmword ptr [r8 + 896], zmm3                 // lo_0
+  vmovdqu64 zmmword ptr [r8 + 960], zmm2                 // code_1_0
   vmovdqu64 zmm2, zmmword ptr [rbp + 960]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_1
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
-  vmovdqu64 zmmword ptr [rdi + 1920], zmm3               // lo_1
-  vmovdqu64 zmmword ptr [rdi + 1984], zmm2               // code_1_1
+  vmovdqu64 zmmword ptr [r8 + 1920], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r8 + 1984], zmm2                // code_1_1
   sub r12, 1                                             // next k_first
   ja L(k_first)
 L(k_first_done):
   mov rbp, 1024
   imul rbx, rbp
-  lea rbx, [rdx + rbx]                                   // end
+  mov rbp, qword ptr [rsp + 48]                          // rhs_panel
+  lea rbx, [rbp + rbx]                                   // end
   lea rbx, [rbx + -1024]                                 // last
   mov rbp, r10                                           // padded
   shr rbp, 7                                             // k_steps
-  mov r12, r8                                            // lhs_panel
-  mov r13, rdx                                           // rhs_panel
+  mov r12, qword ptr [rsp + 32]                          // lhs_panel
+  mov r13, qword ptr [rsp + 48]                          // rhs_panel
   test rbp, rbp
   jz L(k_done)
   .balign 64
@@ -307,52 +299,52 @@ L(k):
   vmovdqu64 zmm2, zmmword ptr [r14 + 0]                  // codes
   vpandd zmm3, zmm2, zmm0                                // lo_0
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
-  vmovdqu64 zmmword ptr [rdi + 2048], zmm3               // lo_0
-  vmovdqu64 zmmword ptr [rdi + 2112], zmm2               // code_1_0
+  vmovdqu64 zmmword ptr [r8 + 2048], zmm3                // lo_0
+  vmovdqu64 zmmword ptr [r8 + 2112], zmm2                // code_1_0
   vmovdqu64 zmm2, zmmword ptr [r14 + 64]                 // codes
   vpandd zmm3, zmm2, zmm0                                // lo_1
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
-  vmovdqu64 zmmword ptr [rdi + 3072], zmm3               // lo_1
-  vmovdqu64 zmmword ptr [rdi + 3136], zmm2               // code_1_1
+  vmovdqu64 zmmword ptr [r8 + 3072], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r8 + 3136], zmm2                // code_1_1
   prefetcht1 byte ptr [r9 + 128]                         // ahead
   prefetcht1 byte ptr [r9 + 192]                         // ahead
   vmovdqu64 zmm2, zmmword ptr [r14 + 128]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_0
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
-  vmovdqu64 zmmword ptr [rdi + 2176], zmm3               // lo_0
-  vmovdqu64 zmmword ptr [rdi + 2240], zmm2               // code_1_0
+  vmovdqu64 zmmword ptr [r8 + 2176], zmm3                // lo_0
+  vmovdqu64 zmmword ptr [r8 + 2240], zmm2                // code_1_0
   vmovdqu64 zmm2, zmmword ptr [r14 + 192]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_1
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
-  vmovdqu64 zmmword ptr [rdi + 3200], zmm3               // lo_1
-  vmovdqu64 zmmword ptr [rdi + 3264], zmm2               // code_1_1
+  vmovdqu64 zmmword ptr [r8 + 3200], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r8 + 3264], zmm2                // code_1_1
   tileloadd tmm4, [r12 + r11 + 0]                        // a_0
-  tileloadd tmm5, [rdi + r11 + 0]                        // b_0
+  tileloadd tmm5, [r8 + r11 + 0]                         // b_0
   tdpbsud tmm0, tmm4, tmm5                               // tile_0_0
   prefetcht1 byte ptr [r9 + 256]                         // ahead
   prefetcht1 byte ptr [r9 + 320]                         // ahead
   vmovdqu64 zmm2, zmmword ptr [r14 + 256]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_0
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
-  vmovdqu64 zmmword ptr [rdi + 2304], zmm3               // lo_0
-  vmovdqu64 zmmword ptr [rdi + 2368], zmm2               // code_1_0
+  vmovdqu64 zmmword ptr [r8 + 2304], zmm3                // lo_0
+  vmovdqu64 zmmword ptr [r8 + 2368], zmm2                // code_1_0
   vmovdqu64 zmm2, zmmword ptr [r14 + 320]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_1
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
-  vmovdqu64 zmmword ptr [rdi + 3328], zmm3               // lo_1
-  vmovdqu64 zmmword ptr [rdi + 3392], zmm2               // code_1_1
+  vmovdqu64 zmmword ptr [r8 + 3328], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r8 + 3392], zmm2                // code_1_1
   prefetcht1 byte ptr [r9 + 384]                         // ahead
   prefetcht1 byte ptr [r9 + 448]                         // ahead
   vmovdqu64 zmm2, zmmword ptr [r14 + 384]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_0
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
-  vmovdqu64 zmmword ptr [rdi + 2432], zmm3               // lo_0
-  vmovdqu64 zmmword ptr [rdi + 2496], zmm2               // code_1_0
+  vmovdqu64 zmmword ptr [r8 + 2432], zmm3                // lo_0
+  vmovdqu64 zmmword ptr [r8 + 2496], zmm2                // code_1_0
   vmovdqu64 zmm2, zmmword ptr [r14 + 448]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_1
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
-  vmovdqu64 zmmword ptr [rdi + 3456], zmm3               // lo_1
-  vmovdqu64 zmmword ptr [rdi + 3520], zmm2               // code_1_1
+  vmovdqu64 zmmword ptr [r8 + 3456], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r8 + 3520], zmm2                // code_1_1
   tileloadd tmm6, [r12 + r11 + 1024]                     // a_1
   tdpbsud tmm2, tmm6, tmm5                               // tile_1_0
   prefetcht1 byte ptr [r9 + 512]                         // ahead
@@ -360,51 +352,51 @@ L(k):
   vmovdqu64 zmm2, zmmword ptr [r14 + 512]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_0
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
-  vmovdqu64 zmmword ptr [rdi + 2560], zmm3               // lo_0
-  vmovdqu64 zmmword ptr [rdi + 2624], zmm2               // code_1_0
+  vmovdqu64 zmmword ptr [r8 + 2560], zmm3                // lo_0
+  vmovdqu64 zmmword ptr [r8 + 2624], zmm2                // code_1_0
   vmovdqu64 zmm2, zmmword ptr [r14 + 576]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_1
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
-  vmovdqu64 zmmword ptr [rdi + 3584], zmm3               // lo_1
-  vmovdqu64 zmmword ptr [rdi + 3648], zmm2               // code_1_1
+  vmovdqu64 zmmword ptr [r8 + 3584], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r8 + 3648], zmm2                // code_1_1
   prefetcht1 byte ptr [r9 + 640]                         // ahead
   prefetcht1 byte ptr [r9 + 704]                         // ahead
   vmovdqu64 zmm2, zmmword ptr [r14 + 640]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_0
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
-  vmovdqu64 zmmword ptr [rdi + 2688], zmm3               // lo_0
-  vmovdqu64 zmmword ptr [rdi + 2752], zmm2               // code_1_0
+  vmovdqu64 zmmword ptr [r8 + 2688], zmm3                // lo_0
+  vmovdqu64 zmmword ptr [r8 + 2752], zmm2                // code_1_0
   vmovdqu64 zmm2, zmmword ptr [r14 + 704]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_1
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
-  vmovdqu64 zmmword ptr [rdi + 3712], zmm3               // lo_1
-  vmovdqu64 zmmword ptr [rdi + 3776], zmm2               // code_1_1
-  tileloadd tmm5, [rdi + r11 + 1024]                     // b_1
+  vmovdqu64 zmmword ptr [r8 + 3712], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r8 + 3776], zmm2                // code_1_1
+  tileloadd tmm5, [r8 + r11 + 1024]                      // b_1
   tdpbsud tmm1, tmm4, tmm5                               // tile_0_1
   prefetcht1 byte ptr [r9 + 768]                         // ahead
   prefetcht1 byte ptr [r9 + 832]                         // ahead
   vmovdqu64 zmm2, zmmword ptr [r14 + 768]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_0
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
-  vmovdqu64 zmmword ptr [rdi + 2816], zmm3               // lo_0
-  vmovdqu64 zmmword ptr [rdi + 2880], zmm2               // code_1_0
+  vmovdqu64 zmmword ptr [r8 + 2816], zmm3                // lo_0
+  vmovdqu64 zmmword ptr [r8 + 2880], zmm2                // code_1_0
   vmovdqu64 zmm2, zmmword ptr [r14 + 832]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_1
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
-  vmovdqu64 zmmword ptr [rdi + 3840], zmm3               // lo_1
-  vmovdqu64 zmmword ptr [rdi + 3904], zmm2               // code_1_1
+  vmovdqu64 zmmword ptr [r8 + 3840], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r8 + 3904], zmm2                // code_1_1
   prefetcht1 byte ptr [r9 + 896]                         // ahead
   prefetcht1 byte ptr [r9 + 960]                         // ahead
   vmovdqu64 zmm2, zmmword ptr [r14 + 896]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_0
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
-  vmovdqu64 zmmword ptr [rdi + 2944], zmm3               // lo_0
-  vmovdqu64 zmmword ptr [rdi + 3008], zmm2               // code_1_0
+  vmovdqu64 zmmword ptr [r8 + 2944], zmm3                // lo_0
+  vmovdqu64 zmmword ptr [r8 + 3008], zmm2                // code_1_0
   vmovdqu64 zmm2, zmmword ptr [r14 + 960]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_1
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
-  vmovdqu64 zmmword ptr [rdi + 3968], zmm3               // lo_1
-  vmovdqu64 zmmword ptr [rdi + 4032], zmm2               // code_1_1
+  vmovdqu64 zmmword ptr [r8 + 3968], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r8 + 4032], zmm2                // code_1_1
   tdpbsud tmm3, tmm6, tmm5                               // tile_1_1
   prefetcht1 byte ptr [r9 + 1024]                        // ahead
   prefetcht1 byte ptr [r9 + 1088]                        // ahead
@@ -414,52 +406,52 @@ L(k):
   vmovdqu64 zmm2, zmmword ptr [r14 + 0]                  // codes
   vpandd zmm3, zmm2, zmm0                                // lo_0
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
-  vmovdqu64 zmmword ptr [rdi + 0], zmm3                  // lo_0
-  vmovdqu64 zmmword ptr [rdi + 64], zmm2                 // code_1_0
+  vmovdqu64 zmmword ptr [r8 + 0], zmm3                   // lo_0
+  vmovdqu64 zmmword ptr [r8 + 64], zmm2                  // code_1_0
   vmovdqu64 zmm2, zmmword ptr [r14 + 64]                 // codes
   vpandd zmm3, zmm2, zmm0                                // lo_1
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
-  vmovdqu64 zmmword ptr [rdi + 1024], zmm3               // lo_1
-  vmovdqu64 zmmword ptr [rdi + 1088], zmm2               // code_1_1
+  vmovdqu64 zmmword ptr [r8 + 1024], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r8 + 1088], zmm2                // code_1_1
   prefetcht1 byte ptr [r9 + 1152]                        // ahead
   prefetcht1 byte ptr [r9 + 1216]                        // ahead
   vmovdqu64 zmm2, zmmword ptr [r14 + 128]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_0
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
-  vmovdqu64 zmmword ptr [rdi + 128], zmm3                // lo_0
-  vmovdqu64 zmmword ptr [rdi + 192], zmm2                // code_1_0
+  vmovdqu64 zmmword ptr [r8 + 128], zmm3                 // lo_0
+  vmovdqu64 zmmword ptr [r8 + 192], zmm2                 // code_1_0
   vmovdqu64 zmm2, zmmword ptr [r14 + 192]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_1
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
-  vmovdqu64 zmmword ptr [rdi + 1152], zmm3               // lo_1
-  vmovdqu64 zmmword ptr [rdi + 1216], zmm2               // code_1_1
+  vmovdqu64 zmmword ptr [r8 + 1152], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r8 + 1216], zmm2                // code_1_1
   tileloadd tmm4, [r12 + r11 + 2048]                     // a_0
-  tileloadd tmm5, [rdi + r11 + 2048]                     // b_0
+  tileloadd tmm5, [r8 + r11 + 2048]                      // b_0
   tdpbsud tmm0, tmm4, tmm5                               // tile_0_0
   prefetcht1 byte ptr [r9 + 1280]                        // ahead
   prefetcht1 byte ptr [r9 + 1344]                        // ahead
   vmovdqu64 zmm2, zmmword ptr [r14 + 256]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_0
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
-  vmovdqu64 zmmword ptr [rdi + 256], zmm3                // lo_0
-  vmovdqu64 zmmword ptr [rdi + 320], zmm2                // code_1_0
+  vmovdqu64 zmmword ptr [r8 + 256], zmm3                 // lo_0
+  vmovdqu64 zmmword ptr [r8 + 320], zmm2                 // code_1_0
   vmovdqu64 zmm2, zmmword ptr [r14 + 320]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_1
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
-  vmovdqu64 zmmword ptr [rdi + 1280], zmm3               // lo_1
-  vmovdqu64 zmmword ptr [rdi + 1344], zmm2               // code_1_1
+  vmovdqu64 zmmword ptr [r8 + 1280], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r8 + 1344], zmm2                // code_1_1
   prefetcht1 byte ptr [r9 + 1408]                        // ahead
   prefetcht1 byte ptr [r9 + 1472]                        // ahead
   vmovdqu64 zmm2, zmmword ptr [r14 + 384]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_0
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
-  vmovdqu64 zmmword ptr [rdi + 384], zmm3                // lo_0
-  vmovdqu64 zmmword ptr [rdi + 448], zmm2                // code_1_0
+  vmovdqu64 zmmword ptr [r8 + 384], zmm3                 // lo_0
+  vmovdqu64 zmmword ptr [r8 + 448], zmm2                 // code_1_0
   vmovdqu64 zmm2, zmmword ptr [r14 + 448]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_1
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
-  vmovdqu64 zmmword ptr [rdi + 1408], zmm3               // lo_1
-  vmovdqu64 zmmword ptr [rdi + 1472], zmm2               // code_1_1
+  vmovdqu64 zmmword ptr [r8 + 1408], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r8 + 1472], zmm2                // code_1_1
   tileloadd tmm6, [r12 + r11 + 3072]                     // a_1
   tdpbsud tmm2, tmm6, tmm5                               // tile_1_0
   prefetcht1 byte ptr [r9 + 1536]                        // ahead
@@ -467,51 +459,51 @@ L(k):
   vmovdqu64 zmm2, zmmword ptr [r14 + 512]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_0
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
-  vmovdqu64 zmmword ptr [rdi + 512], zmm3                // lo_0
-  vmovdqu64 zmmword ptr [rdi + 576], zmm2                // code_1_0
+  vmovdqu64 zmmword ptr [r8 + 512], zmm3                 // lo_0
+  vmovdqu64 zmmword ptr [r8 + 576], zmm2                 // code_1_0
   vmovdqu64 zmm2, zmmword ptr [r14 + 576]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_1
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
-  vmovdqu64 zmmword ptr [rdi + 1536], zmm3               // lo_1
-  vmovdqu64 zmmword ptr [rdi + 1600], zmm2               // code_1_1
+  vmovdqu64 zmmword ptr [r8 + 1536], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r8 + 1600], zmm2                // code_1_1
   prefetcht1 byte ptr [r9 + 1664]                        // ahead
   prefetcht1 byte ptr [r9 + 1728]                        // ahead
   vmovdqu64 zmm2, zmmword ptr [r14 + 640]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_0
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
-  vmovdqu64 zmmword ptr [rdi + 640], zmm3                // lo_0
-  vmovdqu64 zmmword ptr [rdi + 704], zmm2                // code_1_0
+  vmovdqu64 zmmword ptr [r8 + 640], zmm3                 // lo_0
+  vmovdqu64 zmmword ptr [r8 + 704], zmm2                 // code_1_0
   vmovdqu64 zmm2, zmmword ptr [r14 + 704]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_1
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
-  vmovdqu64 zmmword ptr [rdi + 1664], zmm3               // lo_1
-  vmovdqu64 zmmword ptr [rdi + 1728], zmm2               // code_1_1
-  tileloadd tmm5, [rdi + r11 + 3072]                     // b_1
+  vmovdqu64 zmmword ptr [r8 + 1664], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r8 + 1728], zmm2                // code_1_1
+  tileloadd tmm5, [r8 + r11 + 3072]                      // b_1
   tdpbsud tmm1, tmm4, tmm5                               // tile_0_1
   prefetcht1 byte ptr [r9 + 1792]                        // ahead
   prefetcht1 byte ptr [r9 + 1856]                        // ahead
   vmovdqu64 zmm2, zmmword ptr [r14 + 768]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_0
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
-  vmovdqu64 zmmword ptr [rdi + 768], zmm3                // lo_0
-  vmovdqu64 zmmword ptr [rdi + 832], zmm2                // code_1_0
+  vmovdqu64 zmmword ptr [r8 + 768], zmm3                 // lo_0
+  vmovdqu64 zmmword ptr [r8 + 832], zmm2                 // code_1_0
   vmovdqu64 zmm2, zmmword ptr [r14 + 832]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_1
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
-  vmovdqu64 zmmword ptr [rdi + 1792], zmm3               // lo_1
-  vmovdqu64 zmmword ptr [rdi + 1856], zmm2               // code_1_1
+  vmovdqu64 zmmword ptr [r8 + 1792], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r8 + 1856], zmm2                // code_1_1
   prefetcht1 byte ptr [r9 + 1920]                        // ahead
   prefetcht1 byte ptr [r9 + 1984]                        // ahead
   vmovdqu64 zmm2, zmmword ptr [r14 + 896]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_0
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
-  vmovdqu64 zmmword ptr [rdi + 896], zmm3                // lo_0
-  vmovdqu64 zmmword ptr [rdi + 960], zmm2                // code_1_0
+  vmovdqu64 zmmword ptr [r8 + 896], zmm3                 // lo_0
+  vmovdqu64 zmmword ptr [r8 + 960], zmm2                 // code_1_0
   vmovdqu64 zmm2, zmmword ptr [r14 + 960]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_1
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
-  vmovdqu64 zmmword ptr [rdi + 1920], zmm3               // lo_1
-  vmovdqu64 zmmword ptr [rdi + 1984], zmm2               // code_1_1
+  vmovdqu64 zmmword ptr [r8 + 1920], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r8 + 1984], zmm2                // code_1_1
   tdpbsud tmm3, tmm6, tmm5                               // tile_1_1
   lea r12, [r12 + 4096]
   lea r13, [r13 + 2048]
@@ -519,260 +511,279 @@ L(k):
   sub rbp, 1                                             // next k
   ja L(k)
 L(k_done):
-  mov rbp, r10                                           // padded
-  and rbp, 127
-  shr rbp, 6                                             // k_rest
-  test rbp, rbp
+  mov qword ptr [rsp + 24], r9                           // ahead, kept in the frame
+  mov r9, r10                                            // padded
+  and r9, 127
+  shr r9, 6                                              // k_rest
+  test r9, r9
   jz L(k_rest_done)
 L(k_rest):
-  lea r14, [r13 + 1024]                                  // next
-  cmp r14, rbx                                           // next
-  cmova r14, rbx
-  vmovdqu64 zmm2, zmmword ptr [r14 + 0]                  // codes
+  lea rbp, [r13 + 1024]                                  // next
+  cmp rbp, rbx                                           // next
+  cmova rbp, rbx
+  vmovdqu64 zmm2, zmmword ptr [rbp + 0]                  // codes
   vpandd zmm3, zmm2, zmm0                                // lo_0
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
-  vmovdqu64 zmmword ptr [rdi + 2048], zmm3               // lo_0
-  vmovdqu64 zmmword ptr [rdi + 2112], zmm2               // code_1_0
-  vmovdqu64 zmm2, zmmword ptr [r14 + 64]                 // codes
+  vmovdqu64 zmmword ptr [r8 + 2048], zmm3                // lo_0
+  vmovdqu64 zmmword ptr [r8 + 2112], zmm2                // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [rbp + 64]                 // codes
   vpandd zmm3, zmm2, zmm0                                // lo_1
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
-  vmovdqu64 zmmword ptr [rdi + 3072], zmm3               // lo_1
-  vmovdqu64 zmmword ptr [rdi + 3136], zmm2               // code_1_1
-  vmovdqu64 zmm2, zmmword ptr [r14 + 128]                // codes
+  vmovdqu64 zmmword ptr [r8 + 3072], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r8 + 3136], zmm2                // code_1_1
+  vmovdqu64 zmm2, zmmword ptr [rbp + 128]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_0
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
-  vmovdqu64 zmmword ptr [rdi + 2176], zmm3               // lo_0
-  vmovdqu64 zmmword ptr [rdi + 2240], zmm2               // code_1_0
-  vmovdqu64 zmm2, zmmword ptr [r14 + 192]                // codes
+  vmovdqu64 zmmword ptr [r8 + 2176], zmm3                // lo_0
+  vmovdqu64 zmmword ptr [r8 + 2240], zmm2                // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [rbp + 192]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_1
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
-  vmovdqu64 zmmword ptr [rdi + 3200], zmm3               // lo_1
-  vmovdqu64 zmmword ptr [rdi + 3264], zmm2               // code_1_1
+  vmovdqu64 zmmword ptr [r8 + 3200], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r8 + 3264], zmm2                // code_1_1
   tileloadd tmm4, [r12 + r11 + 0]                        // a_0
-  tileloadd tmm5, [rdi + r11 + 0]                        // b_0
+  tileloadd tmm5, [r8 + r11 + 0]                         // b_0
   tdpbsud tmm0, tmm4, tmm5                               // tile_0_0
-  vmovdqu64 zmm2, zmmword ptr [r14 + 256]                // codes
+  vmovdqu64 zmm2, zmmword ptr [rbp + 256]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_0
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
-  vmovdqu64 zmmword ptr [rdi + 2304], zmm3               // lo_0
-  vmovdqu64 zmmword ptr [rdi + 2368], zmm2               // code_1_0
-  vmovdqu64 zmm2, zmmword ptr [r14 + 320]                // codes
+  vmovdqu64 zmmword ptr [r8 + 2304], zmm3                // lo_0
+  vmovdqu64 zmmword ptr [r8 + 2368], zmm2                // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [rbp + 320]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_1
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
-  vmovdqu64 zmmword ptr [rdi + 3328], zmm3               // lo_1
-  vmovdqu64 zmmword ptr [rdi + 3392], zmm2               // code_1_1
-  vmovdqu64 zmm2, zmmword ptr [r14 + 384]                // codes
+  vmovdqu64 zmmword ptr [r8 + 3328], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r8 + 3392], zmm2                // code_1_1
+  vmovdqu64 zmm2, zmmword ptr [rbp + 384]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_0
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
-  vmovdqu64 zmmword ptr [rdi + 2432], zmm3               // lo_0
-  vmovdqu64 zmmword ptr [rdi + 2496], zmm2               // code_1_0
-  vmovdqu64 zmm2, zmmword ptr [r14 + 448]                // codes
+  vmovdqu64 zmmword ptr [r8 + 2432], zmm3                // lo_0
+  vmovdqu64 zmmword ptr [r8 + 2496], zmm2                // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [rbp + 448]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_1
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
-  vmovdqu64 zmmword ptr [rdi + 3456], zmm3               // lo_1
-  vmovdqu64 zmmword ptr [rdi + 3520], zmm2               // code_1_1
+  vmovdqu64 zmmword ptr [r8 + 3456], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r8 + 3520], zmm2                // code_1_1
   tileloadd tmm6, [r12 + r11 + 1024]                     // a_1
   tdpbsud tmm2, tmm6, tmm5                               // tile_1_0
-  vmovdqu64 zmm2, zmmword ptr [r14 + 512]                // codes
+  vmovdqu64 zmm2, zmmword ptr [rbp + 512]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_0
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
-  vmovdqu64 zmmword ptr [rdi + 2560], zmm3               // lo_0
-  vmovdqu64 zmmword ptr [rdi + 2624], zmm2               // code_1_0
-  vmovdqu64 zmm2, zmmword ptr [r14 + 576]                // codes
+  vmovdqu64 zmmword ptr [r8 + 2560], zmm3                // lo_0
+  vmovdqu64 zmmword ptr [r8 + 2624], zmm2                // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [rbp + 576]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_1
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
-  vmovdqu64 zmmword ptr [rdi + 3584], zmm3               // lo_1
-  vmovdqu64 zmmword ptr [rdi + 3648], zmm2               // code_1_1
-  vmovdqu64 zmm2, zmmword ptr [r14 + 640]                // codes
+  vmovdqu64 zmmword ptr [r8 + 3584], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r8 + 3648], zmm2                // code_1_1
+  vmovdqu64 zmm2, zmmword ptr [rbp + 640]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_0
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
-  vmovdqu64 zmmword ptr [rdi + 2688], zmm3               // lo_0
-  vmovdqu64 zmmword ptr [rdi + 2752], zmm2               // code_1_0
-  vmovdqu64 zmm2, zmmword ptr [r14 + 704]                // codes
+  vmovdqu64 zmmword ptr [r8 + 2688], zmm3                // lo_0
+  vmovdqu64 zmmword ptr [r8 + 2752], zmm2                // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [rbp + 704]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_1
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
-  vmovdqu64 zmmword ptr [rdi + 3712], zmm3               // lo_1
-  vmovdqu64 zmmword ptr [rdi + 3776], zmm2               // code_1_1
-  tileloadd tmm5, [rdi + r11 + 1024]                     // b_1
+  vmovdqu64 zmmword ptr [r8 + 3712], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r8 + 3776], zmm2                // code_1_1
+  tileloadd tmm5, [r8 + r11 + 1024]                      // b_1
   tdpbsud tmm1, tmm4, tmm5                               // tile_0_1
-  vmovdqu64 zmm2, zmmword ptr [r14 + 768]                // codes
+  vmovdqu64 zmm2, zmmword ptr [rbp + 768]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_0
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
-  vmovdqu64 zmmword ptr [rdi + 2816], zmm3               // lo_0
-  vmovdqu64 zmmword ptr [rdi + 2880], zmm2               // code_1_0
-  vmovdqu64 zmm2, zmmword ptr [r14 + 832]                // codes
+  vmovdqu64 zmmword ptr [r8 + 2816], zmm3                // lo_0
+  vmovdqu64 zmmword ptr [r8 + 2880], zmm2                // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [rbp + 832]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_1
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
-  vmovdqu64 zmmword ptr [rdi + 3840], zmm3               // lo_1
-  vmovdqu64 zmmword ptr [rdi + 3904], zmm2               // code_1_1
-  vmovdqu64 zmm2, zmmword ptr [r14 + 896]                // codes
+  vmovdqu64 zmmword ptr [r8 + 3840], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r8 + 3904], zmm2                // code_1_1
+  vmovdqu64 zmm2, zmmword ptr [rbp + 896]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_0
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
-  vmovdqu64 zmmword ptr [rdi + 2944], zmm3               // lo_0
-  vmovdqu64 zmmword ptr [rdi + 3008], zmm2               // code_1_0
-  vmovdqu64 zmm2, zmmword ptr [r14 + 960]                // codes
+  vmovdqu64 zmmword ptr [r8 + 2944], zmm3                // lo_0
+  vmovdqu64 zmmword ptr [r8 + 3008], zmm2                // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [rbp + 960]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_1
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
-  vmovdqu64 zmmword ptr [rdi + 3968], zmm3               // lo_1
-  vmovdqu64 zmmword ptr [rdi + 4032], zmm2               // code_1_1
+  vmovdqu64 zmmword ptr [r8 + 3968], zmm3                // lo_1
+  vmovdqu64 zmmword ptr [r8 + 4032], zmm2                // code_1_1
   tdpbsud tmm3, tmm6, tmm5                               // tile_1_1
   lea r12, [r12 + 2048]
   lea r13, [r13 + 1024]
-  sub rbp, 1                                             // next k_rest
+  sub r9, 1                                              // next k_rest
   ja L(k_rest)
 L(k_rest_done):
   and r10, 63
   shr r10, 5
-  mov rbx, 1
-  mov rbp, r10
-  cmp rbp, rbx
-  cmova rbp, rbx
-  test rbp, rbp
+  mov r9, 1
+  mov rbx, r10
+  cmp rbx, r9
+  cmova rbx, r9
+  test rbx, rbx
   jz L(k_part_done)
 L(k_part):
   vpxord zmm2, zmm2, zmm2                                // zero
-  vmovdqu64 zmmword ptr [rdi + 0], zmm2                  // zero
-  vmovdqu64 zmmword ptr [rdi + 64], zmm2                 // zero
-  vmovdqu64 zmmword ptr [rdi + 128], zmm2                // zero
-  vmovdqu64 zmmword ptr [rdi + 192], zmm2                // zero
-  vmovdqu64 zmmword ptr [rdi + 256], zmm2                // zero
-  vmovdqu64 zmmword ptr [rdi + 320], zmm2                // zero
-  vmovdqu64 zmmword ptr [rdi + 384], zmm2                // zero
-  vmovdqu64 zmmword ptr [rdi + 448], zmm2                // zero
-  vmovdqu64 zmmword ptr [rdi + 512], zmm2                // zero
-  vmovdqu64 zmmword ptr [rdi + 576], zmm2                // zero
-  vmovdqu64 zmmword ptr [rdi + 640], zmm2                // zero
-  vmovdqu64 zmmword ptr [rdi + 704], zmm2                // zero
-  vmovdqu64 zmmword ptr [rdi + 768], zmm2                // zero
-  vmovdqu64 zmmword ptr [rdi + 832], zmm2                // zero
-  vmovdqu64 zmmword ptr [rdi + 896], zmm2                // zero
-  vmovdqu64 zmmword ptr [rdi + 960], zmm2                // zero
+  vmovdqu64 zmmword ptr [r8 + 0], zmm2                   // zero
+  vmovdqu64 zmmword ptr [r8 + 64], zmm2                  // zero
+  vmovdqu64 zmmword ptr [r8 + 128], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r8 + 192], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r8 + 256], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r8 + 320], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r8 + 384], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r8 + 448], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r8 + 512], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r8 + 576], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r8 + 640], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r8 + 704], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r8 + 768], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r8 + 832], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r8 + 896], zmm2                 // zero
+  vmovdqu64 zmmword ptr [r8 + 960], zmm2                 // zero
   vpxord zmm2, zmm2, zmm2                                // zero
-  vmovdqu64 zmmword ptr [rdi + 1024], zmm2               // zero
-  vmovdqu64 zmmword ptr [rdi + 1088], zmm2               // zero
-  vmovdqu64 zmmword ptr [rdi + 1152], zmm2               // zero
-  vmovdqu64 zmmword ptr [rdi + 1216], zmm2               // zero
-  vmovdqu64 zmmword ptr [rdi + 1280], zmm2               // zero
-  vmovdqu64 zmmword ptr [rdi + 1344], zmm2               // zero
-  vmovdqu64 zmmword ptr [rdi + 1408], zmm2               // zero
-  vmovdqu64 zmmword ptr [rdi + 1472], zmm2               // zero
-  vmovdqu64 zmmword ptr [rdi + 1536], zmm2               // zero
-  vmovdqu64 zmmword ptr [rdi + 1600], zmm2               // zero
-  vmovdqu64 zmmword ptr [rdi + 1664], zmm2               // zero
-  vmovdqu64 zmmword ptr [rdi + 1728], zmm2               // zero
-  vmovdqu64 zmmword ptr [rdi + 1792], zmm2               // zero
-  vmovdqu64 zmmword ptr [rdi + 1856], zmm2               // zero
-  vmovdqu64 zmmword ptr [rdi + 1920], zmm2               // zero
-  vmovdqu64 zmmword ptr [rdi + 1984], zmm2               // zero
-  mov rbx, r10
-  mov r14, r13                                           // rhs_panel
-  mov r15, rdi                                           // scratch
-  test rbx, rbx
+  vmovdqu64 zmmword ptr [r8 + 1024], zmm2                // zero
+  vmovdqu64 zmmword ptr [r8 + 1088], zmm2                // zero
+  vmovdqu64 zmmword ptr [r8 + 1152], zmm2                // zero
+  vmovdqu64 zmmword ptr [r8 + 1216], zmm2                // zero
+  vmovdqu64 zmmword ptr [r8 + 1280], zmm2                // zero
+  vmovdqu64 zmmword ptr [r8 + 1344], zmm2                // zero
+  vmovdqu64 zmmword ptr [r8 + 1408], zmm2                // zero
+  vmovdqu64 zmmword ptr [r8 + 1472], zmm2                // zero
+  vmovdqu64 zmmword ptr [r8 + 1536], zmm2                // zero
+  vmovdqu64 zmmword ptr [r8 + 1600], zmm2                // zero
+  vmovdqu64 zmmword ptr [r8 + 1664], zmm2                // zero
+  vmovdqu64 zmmword ptr [r8 + 1728], zmm2                // zero
+  vmovdqu64 zmmword ptr [r8 + 1792], zmm2                // zero
+  vmovdqu64 zmmword ptr [r8 + 1856], zmm2                // zero
+  vmovdqu64 zmmword ptr [r8 + 1920], zmm2                // zero
+  vmovdqu64 zmmword ptr [r8 + 1984], zmm2                // zero
+  mov r9, r10
+  mov rbp, r13                                           // rhs_panel
+  mov r14, r8                                            // scratch
+  test r9, r9
   jz L(k_rest_2_done)
 L(k_rest_2):
-  vmovdqu64 zmm2, zmmword ptr [r14 + 0]                  // codes
+  vmovdqu64 zmm2, zmmword ptr [rbp + 0]                  // codes
   vpandd zmm3, zmm2, zmm0                                // lo_0
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
-  vmovdqu64 zmmword ptr [r15 + 0], zmm3                  // lo_0
-  vmovdqu64 zmmword ptr [r15 + 64], zmm2                 // code_1_0
-  vmovdqu64 zmm2, zmmword ptr [r14 + 128]                // codes
+  vmovdqu64 zmmword ptr [r14 + 0], zmm3                  // lo_0
+  vmovdqu64 zmmword ptr [r14 + 64], zmm2                 // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [rbp + 128]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_0
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
-  vmovdqu64 zmmword ptr [r15 + 128], zmm3                // lo_0
-  vmovdqu64 zmmword ptr [r15 + 192], zmm2                // code_1_0
-  vmovdqu64 zmm2, zmmword ptr [r14 + 256]                // codes
+  vmovdqu64 zmmword ptr [r14 + 128], zmm3                // lo_0
+  vmovdqu64 zmmword ptr [r14 + 192], zmm2                // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [rbp + 256]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_0
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
-  vmovdqu64 zmmword ptr [r15 + 256], zmm3                // lo_0
-  vmovdqu64 zmmword ptr [r15 + 320], zmm2                // code_1_0
-  vmovdqu64 zmm2, zmmword ptr [r14 + 384]                // codes
+  vmovdqu64 zmmword ptr [r14 + 256], zmm3                // lo_0
+  vmovdqu64 zmmword ptr [r14 + 320], zmm2                // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [rbp + 384]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_0
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_0
-  vmovdqu64 zmmword ptr [r15 + 384], zmm3                // lo_0
-  vmovdqu64 zmmword ptr [r15 + 448], zmm2                // code_1_0
-  vmovdqu64 zmm2, zmmword ptr [r14 + 64]                 // codes
+  vmovdqu64 zmmword ptr [r14 + 384], zmm3                // lo_0
+  vmovdqu64 zmmword ptr [r14 + 448], zmm2                // code_1_0
+  vmovdqu64 zmm2, zmmword ptr [rbp + 64]                 // codes
   vpandd zmm3, zmm2, zmm0                                // lo_1
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
-  vmovdqu64 zmmword ptr [r15 + 1024], zmm3               // lo_1
-  vmovdqu64 zmmword ptr [r15 + 1088], zmm2               // code_1_1
-  vmovdqu64 zmm2, zmmword ptr [r14 + 192]                // codes
+  vmovdqu64 zmmword ptr [r14 + 1024], zmm3               // lo_1
+  vmovdqu64 zmmword ptr [r14 + 1088], zmm2               // code_1_1
+  vmovdqu64 zmm2, zmmword ptr [rbp + 192]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_1
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
-  vmovdqu64 zmmword ptr [r15 + 1152], zmm3               // lo_1
-  vmovdqu64 zmmword ptr [r15 + 1216], zmm2               // code_1_1
-  vmovdqu64 zmm2, zmmword ptr [r14 + 320]                // codes
+  vmovdqu64 zmmword ptr [r14 + 1152], zmm3               // lo_1
+  vmovdqu64 zmmword ptr [r14 + 1216], zmm2               // code_1_1
+  vmovdqu64 zmm2, zmmword ptr [rbp + 320]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_1
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
-  vmovdqu64 zmmword ptr [r15 + 1280], zmm3               // lo_1
-  vmovdqu64 zmmword ptr [r15 + 1344], zmm2               // code_1_1
-  vmovdqu64 zmm2, zmmword ptr [r14 + 448]                // codes
+  vmovdqu64 zmmword ptr [r14 + 1280], zmm3               // lo_1
+  vmovdqu64 zmmword ptr [r14 + 1344], zmm2               // code_1_1
+  vmovdqu64 zmm2, zmmword ptr [rbp + 448]                // codes
   vpandd zmm3, zmm2, zmm0                                // lo_1
   vgf2p8affineqb zmm2, zmm2, zmm1, 0                     // code_1_1
-  vmovdqu64 zmmword ptr [r15 + 1408], zmm3               // lo_1
-  vmovdqu64 zmmword ptr [r15 + 1472], zmm2               // code_1_1
-  lea r14, [r14 + 512]                                   // rhs
-  lea r15, [r15 + 512]                                   // copy
-  sub rbx, 1                                             // next k_rest
+  vmovdqu64 zmmword ptr [r14 + 1408], zmm3               // lo_1
+  vmovdqu64 zmmword ptr [r14 + 1472], zmm2               // code_1_1
+  lea rbp, [rbp + 512]                                   // rhs
+  lea r14, [r14 + 512]                                   // copy
+  sub r9, 1                                              // next k_rest
   ja L(k_rest_2)
 L(k_rest_2_done):
   tileloadd tmm4, [r12 + r11 + 0]                        // a_0
-  tileloadd tmm5, [rdi + r11 + 0]                        // b_0
+  tileloadd tmm5, [r8 + r11 + 0]                         // b_0
   tdpbsud tmm0, tmm4, tmm5                               // tile_0_0
   tileloadd tmm6, [r12 + r11 + 1024]                     // a_1
   tdpbsud tmm2, tmm6, tmm5                               // tile_1_0
-  tileloadd tmm5, [rdi + r11 + 1024]                     // b_1
+  tileloadd tmm5, [r8 + r11 + 1024]                      // b_1
   tdpbsud tmm1, tmm4, tmm5                               // tile_0_1
   tdpbsud tmm3, tmm6, tmm5                               // tile_1_1
-  sub rbp, 1                                             // next k_part
+  sub rbx, 1                                             // next k_part
   ja L(k_part)
 L(k_part_done):
-  mov r10, 128
-  mov r11, qword ptr [rsp + 40]                          // args
-  mov r11, qword ptr [r11 + 8*3]                         // k
-  lea r11, [r11 + 31]
-  and r11, -32                                           // padded
-  mov rbx, 16
-  imul r11, rbx
-  lea r11, [rdx + r11]                                   // field
-  vmovdqu64 zmm0, zmmword ptr [r11 + 0]                  // colsum_0
-  vmovdqu64 zmm1, zmmword ptr [r11 + 64]                 // colsum_1
-  mov r11, qword ptr [rsp + 40]                          // args
-  mov r11, qword ptr [r11 + 8*3]                         // k
-  lea r11, [r11 + 31]
-  and r11, -32                                           // padded
-  mov rbx, 16
-  imul r11, rbx
-  lea r11, [r11 + 128]
-  lea r11, [rdx + r11]                                   // field
-  vmovdqu64 zmm2, zmmword ptr [r11 + 0]                  // scale_0
-  vmovdqu64 zmm3, zmmword ptr [r11 + 64]                 // scale_1
-  mov r11, qword ptr [rsp + 40]                          // args
-  lea r11, [r11 + 8*15]                                  // clamp
-  vpbroadcastd zmm4, dword ptr [r11 + 0]                 // min
-  vpbroadcastd zmm5, dword ptr [r11 + 4]                 // max
+  mov r9, 128
+  mov r10, 32
+  mov r11, qword ptr [rsp + 40]                          // n_left
+  cmp r10, r11
+  cmovb r10, r11
+  sub r10, r11
+  mov r11, qword ptr [rdi + 8*13]                        // dst_stride
+  mov rbx, rdx                                           // dst_tile
+  and rbx, 63
+  lea r10, [r10 + rbx]                                   // against_streaming
+  and r11, 63
+  lea r10, [r10 + r11]                                   // against_streaming
+  mov r11, qword ptr [rdi + 8*18]                        // flags
+  and r11, 1
+  mov rbx, 0
+  test r10, r10                                          // streams
+  cmovz rbx, r11
+  mov r10, qword ptr [rdi + 8*3]                         // k
+  lea r10, [r10 + 31]
+  and r10, -32                                           // padded
+  mov r11, 16
+  imul r10, r11
+  mov r11, qword ptr [rsp + 48]                          // rhs_panel
+  lea r10, [r11 + r10]                                   // field
+  vmovdqu64 zmm0, zmmword ptr [r10 + 0]                  // colsum_0
+  vmovdqu64 zmm1, zmmword ptr [r10 + 64]                 // colsum_1
+  mov r10, qword ptr [rdi + 8*3]                         // k
+  lea r10, [r10 + 31]
+  and r10, -32                                           // padded
+  mov r11, 16
+  imul r10, r11
+  lea r10, [r10 + 128]
+  mov r11, qword ptr [rsp + 48]                          // rhs_panel
+  lea r10, [r11 + r10]                                   // field
+  vmovdqu64 zmm2, zmmword ptr [r10 + 0]                  // scale_0
+  vmovdqu64 zmm3, zmmword ptr [r10 + 64]                 // scale_1
+  lea r10, [rdi + 8*15]                                  // clamp
+  vpbroadcastd zmm4, dword ptr [r10 + 0]                 // min
+  vpbroadcastd zmm5, dword ptr [r10 + 4]                 // max
+  mov r10, 32
+  mov r11, qword ptr [rsp + 16]                          // k_padded
+  imul r11, r10
+  lea r10, [r11 + 128]
+  mov r11, qword ptr [rsp + 32]                          // lhs_panel
+  lea r10, [r11 + r10]                                   // field
   mov r11, 32
-  mov rbx, qword ptr [rsp + 32]                          // k_padded
-  imul rbx, r11
-  lea r11, [rbx + 128]
-  lea r11, [r8 + r11]                                    // field
-  mov rbx, 32
-  mov rbp, qword ptr [rsp + 32]                          // k_padded
-  imul rbp, rbx
-  lea rbx, [rbp + 256]
-  lea rbx, [r8 + rbx]                                    // field
+  mov rbp, qword ptr [rsp + 16]                          // k_padded
+  imul rbp, r11
+  lea r11, [rbp + 256]
+  mov rbp, qword ptr [rsp + 32]                          // lhs_panel
+  lea r11, [rbp + r11]                                   // field
   mov rbp, 32
-  mov r12, qword ptr [rsp + 32]                          // k_padded
+  mov r12, qword ptr [rsp + 16]                          // k_padded
   imul r12, rbp
-  lea rbp, [r8 + r12]                                    // field
+  mov rbp, qword ptr [rsp + 32]                          // lhs_panel
+  lea rbp, [rbp + r12]                                   // field
   mov r12, 16
-  mov r13, qword ptr [rsp + 24]                          // n_left
+  mov r13, qword ptr [rsp + 40]                          // n_left
   cmp r13, r12
   cmova r13, r12
   mov r12, -1
   bzhi r12, r12, r13
   kmovw k1, r12d                                         // columns
   mov r12, 16
-  mov r13, qword ptr [rsp + 24]                          // n_left
+  mov r13, qword ptr [rsp + 40]                          // n_left
   cmp r13, r12
   cmovb r13, r12
   sub r13, r12
@@ -782,41 +793,40 @@ L(k_part_done):
   mov r12, -1
   bzhi r12, r12, r13
   kmovw k2, r12d                                         // columns
-  mov r12, qword ptr [rsp + 40]                          // args
-  mov r12, qword ptr [r12 + 8*3]                         // k
+  mov r12, qword ptr [rdi + 8*3]                         // k
   lea r12, [r12 + 31]
   and r12, -32                                           // padded
   mov r13, 16
   imul r12, r13
   lea r12, [r12 + 256]
-  lea r12, [rdx + r12]                                   // field
-  mov r13, qword ptr [rsp + 40]                          // args
-  mov r13, qword ptr [r13 + 8*14]                        // bias
-  mov r14, qword ptr [rsp + 16]                          // column_bytes
+  mov r13, qword ptr [rsp + 48]                          // rhs_panel
+  lea r12, [r13 + r12]                                   // field
+  mov r13, qword ptr [rdi + 8*14]                        // bias
+  mov r14, qword ptr [rsp + 8]                           // column_bytes
   lea r14, [r13 + r14]
   test r13, r13                                          // bias
   cmovz r14, r12
   vmovdqu32 zmm6{k1}{z}, zmmword ptr [r14 + 0]           // bias
   vmovdqu32 zmm7{k2}{z}, zmmword ptr [r14 + 64]          // bias
   mov r12, 128
-  tilestored [rdi + r12 + 0], tmm0                       // tile_0_0
-  tilestored [rdi + r12 + 64], tmm1                      // tile_0_1
+  tilestored [r8 + r12 + 0], tmm0                        // tile_0_0
+  tilestored [r8 + r12 + 64], tmm1                       // tile_0_1
   mov r12, 16
-  mov r13, qword ptr [rsp + 8]                           // m_left
+  mov r13, qword ptr [rsp + 0]                           // m_left
   cmp r13, r12                                           // rows
   cmova r13, r12
   mov r12, 0                                             // row
-  mov r14, qword ptr [rsp + 0]                           // dst_tile
+  mov r14, rdx                                           // dst_tile
   test r13, r13
   jz L(row_done)
 L(row):
-  vpbroadcastd zmm8, dword ptr [r11 + 0]                 // zero
-  vpbroadcastd zmm9, dword ptr [rbx + 0]                 // scale_row
+  vpbroadcastd zmm8, dword ptr [r10 + 0]                 // zero
+  vpbroadcastd zmm9, dword ptr [r11 + 0]                 // scale_row
   vpbroadcastd zmm10, dword ptr [rbp + 0]                // sum_of_codes
   vpslld zmm10, zmm10, 3                                 // sum_of_codes
   mov r15, r12                                           // row
-  imul r15, r10
-  lea r15, [rdi + r15]                                   // row_sums
+  imul r15, r9
+  lea r15, [r8 + r15]                                    // row_sums
   vmovdqu64 zmm11, zmmword ptr [r15 + 0]                 // sum_0
   vpsubd zmm11, zmm11, zmm10                             // sum
   vpmulld zmm12, zmm0, zmm8                              // product
@@ -827,9 +837,8 @@ L(row):
   vfmadd231ps zmm13, zmm11, zmm12                        // out
   vmaxps zmm11, zmm4, zmm13                              // out
   vminps zmm11, zmm5, zmm11                              // out_0
-  vmovdqu32 zmmword ptr [r14 + 0]{k1}, zmm11             // out_0
-  vmovdqu64 zmm11, zmmword ptr [r15 + 64]                // sum_1
-  vpsubd zmm10, zmm11, zmm10                             // sum
+  vmovdqu64 zmm12, zmmword ptr [r15 + 64]                // sum_1
+  vpsubd zmm10, zmm12, zmm10                             // sum
   vpmulld zmm8, zmm1, zmm8                               // product
   vpaddd zmm8, zmm10, zmm8                               // sum
   vcvtdq2ps zmm8, zmm8                                   // real
@@ -838,22 +847,30 @@ L(row):
   vfmadd231ps zmm10, zmm8, zmm9                          // out
   vmaxps zmm8, zmm4, zmm10                               // out
   vminps zmm8, zmm5, zmm8                                // out_1
+  mov r15, 0                                             // no
+  cmp rbx, r15                                           // unless streams equal no
+  jne L(if_else)
+  vmovdqu32 zmmword ptr [r14 + 0]{k1}, zmm11             // out_0
   vmovdqu32 zmmword ptr [r14 + 64]{k2}, zmm8             // out_1
+  jmp L(if_done)
+L(if_else):
+  vmovntdq zmmword ptr [r14 + 0], zmm11                  // out_0
+  vmovntdq zmmword ptr [r14 + 64], zmm8                  // out_1
+L(if_done):
   lea r12, [r12 + 1]                                     // row
-  mov r15, qword ptr [rsp + 40]                          // args
-  mov r15, qword ptr [r15 + 8*13]                        // dst_stride
+  mov r15, qword ptr [rdi + 8*13]                        // dst_stride
   lea r14, [r14 + r15]                                   // dst
+  lea r10, [r10 + 4]
   lea r11, [r11 + 4]
-  lea rbx, [rbx + 4]
   lea rbp, [rbp + 4]
   sub r13, 1                                             // next row
   ja L(row)
 L(row_done):
   mov r12, 128
-  tilestored [rdi + r12 + 0], tmm2                       // tile_1_0
-  tilestored [rdi + r12 + 64], tmm3                      // tile_1_1
+  tilestored [r8 + r12 + 0], tmm2                        // tile_1_0
+  tilestored [r8 + r12 + 64], tmm3                       // tile_1_1
   mov r12, 16
-  mov r13, qword ptr [rsp + 8]                           // m_left
+  mov r13, qword ptr [rsp + 0]                           // m_left
   cmp r13, r12
   cmovb r13, r12
   sub r13, r12
@@ -864,13 +881,13 @@ L(row_done):
   test r13, r13
   jz L(row_2_done)
 L(row_2):
-  vpbroadcastd zmm8, dword ptr [r11 + 0]                 // zero
-  vpbroadcastd zmm9, dword ptr [rbx + 0]                 // scale_row
+  vpbroadcastd zmm8, dword ptr [r10 + 0]                 // zero
+  vpbroadcastd zmm9, dword ptr [r11 + 0]                 // scale_row
   vpbroadcastd zmm10, dword ptr [rbp + 0]                // sum_of_codes
   vpslld zmm10, zmm10, 3                                 // sum_of_codes
   mov r15, r12                                           // row
-  imul r15, r10
-  lea r15, [rdi + r15]                                   // row_sums
+  imul r15, r9
+  lea r15, [r8 + r15]                                    // row_sums
   vmovdqu64 zmm11, zmmword ptr [r15 + 0]                 // sum_0
   vpsubd zmm11, zmm11, zmm10                             // sum
   vpmulld zmm12, zmm0, zmm8                              // product
@@ -881,9 +898,8 @@ L(row_2):
   vfmadd231ps zmm13, zmm11, zmm12                        // out
   vmaxps zmm11, zmm4, zmm13                              // out
   vminps zmm11, zmm5, zmm11                              // out_0
-  vmovdqu32 zmmword ptr [r14 + 0]{k1}, zmm11             // out_0
-  vmovdqu64 zmm11, zmmword ptr [r15 + 64]                // sum_1
-  vpsubd zmm10, zmm11, zmm10                             // sum
+  vmovdqu64 zmm12, zmmword ptr [r15 + 64]                // sum_1
+  vpsubd zmm10, zmm12, zmm10                             // sum
   vpmulld zmm8, zmm1, zmm8                               // product
   vpaddd zmm8, zmm10, zmm8                               // sum
   vcvtdq2ps zmm8, zmm8                                   // real
@@ -892,79 +908,87 @@ L(row_2):
   vfmadd231ps zmm10, zmm8, zmm9                          // out
   vmaxps zmm8, zmm4, zmm10                               // out
   vminps zmm8, zmm5, zmm8                                // out_1
+  mov r15, 0                                             // no
+  cmp rbx, r15                                           // unless streams equal no
+  jne L(if_2_else)
+  vmovdqu32 zmmword ptr [r14 + 0]{k1}, zmm11             // out_0
   vmovdqu32 zmmword ptr [r14 + 64]{k2}, zmm8             // out_1
+  jmp L(if_2_done)
+L(if_2_else):
+  vmovntdq zmmword ptr [r14 + 0], zmm11                  // out_0
+  vmovntdq zmmword ptr [r14 + 64], zmm8                  // out_1
+L(if_2_done):
   lea r12, [r12 + 1]                                     // row
-  mov r15, qword ptr [rsp + 40]                          // args
-  mov r15, qword ptr [r15 + 8*13]                        // dst_stride
+  mov r15, qword ptr [rdi + 8*13]                        // dst_stride
   lea r14, [r14 + r15]                                   // dst
+  lea r10, [r10 + 4]
   lea r11, [r11 + 4]
-  lea rbx, [rbx + 4]
   lea rbp, [rbp + 4]
   sub r13, 1                                             // next row
   ja L(row_2)
 L(row_2_done):
-  mov rdi, qword ptr [rsp + 40]                          // args
-  mov rdi, qword ptr [rdi + 8*13]                        // dst_stride
-  mov r10, 32
-  imul rdi, r10
-  mov r11, 32
-  mov r10, qword ptr [rsp + 8]                           // m_left
-  cmp r10, r11
-  cmovb r10, r11
-  sub r10, r11
-  mov r11, qword ptr [rsp + 0]                           // dst_tile
-  lea rdi, [r11 + rdi]
-  mov r11, qword ptr [rsp + 40]                          // args
-  mov r11, qword ptr [r11 + 8*6]                         // lhs_stride
-  lea r8, [r8 + r11]
+  mov r8, qword ptr [rdi + 8*13]                         // dst_stride
+  mov r9, 32
+  imul r8, r9
+  mov r9, 32
+  mov r10, qword ptr [rsp + 0]                           // m_left
+  cmp r10, r9
+  cmovb r10, r9
+  sub r10, r9
+  lea rdx, [rdx + r8]
+  mov r8, qword ptr [rdi + 8*6]                          // lhs_stride
+  mov r9, qword ptr [rsp + 32]                           // lhs_panel
+  lea r8, [r9 + r8]
+  mov r9, qword ptr [rsp + 24]                           // ahead
   sub rcx, 32                                            // next m
   ja L(m)
 L(m_done):
   mov rcx, 32
-  mov rdi, qword ptr [rsp + 24]                          // n_left
-  cmp rdi, rcx
-  cmovb rdi, rcx
-  sub rdi, rcx
-  mov rcx, qword ptr [rsp + 16]                          // column_bytes
+  mov r8, qword ptr [rsp + 40]                           // n_left
+  cmp r8, rcx
+  cmovb r8, rcx
+  sub r8, rcx
+  mov rcx, qword ptr [rsp + 8]                           // column_bytes
   lea rcx, [rcx + 128]
-  mov r8, qword ptr [rsp + 40]                           // args
-  mov r8, qword ptr [r8 + 8*11]                          // rhs_stride
-  lea rdx, [rdx + r8]
+  mov rdx, qword ptr [rdi + 8*11]                        // rhs_stride
+  mov r9, qword ptr [rsp + 48]                           // rhs_panel
+  lea rdx, [r9 + rdx]
   sub rax, 32                                            // next n
   ja L(n)
 L(n_done):
+  sfence
   tilerelease
 #if defined(__ELF__) || defined(__APPLE__)
-  mov rbx, qword ptr [rsp + 4192]
-  mov rbp, qword ptr [rsp + 4200]
-  mov r12, qword ptr [rsp + 4208]
-  mov r13, qword ptr [rsp + 4216]
-  mov r14, qword ptr [rsp + 4224]
-  mov r15, qword ptr [rsp + 4232]
-  add rsp, 4248
-  .cfi_def_cfa_offset 8
-  vzeroupper
-  ret
-  .cfi_endproc
-#elif defined(_WIN32)
-  vzeroupper
-  mov rsi, qword ptr [rsp + 4192]
-  mov rdi, qword ptr [rsp + 4200]
   mov rbx, qword ptr [rsp + 4208]
   mov rbp, qword ptr [rsp + 4216]
   mov r12, qword ptr [rsp + 4224]
   mov r13, qword ptr [rsp + 4232]
   mov r14, qword ptr [rsp + 4240]
   mov r15, qword ptr [rsp + 4248]
-  vmovaps xmm6, xmmword ptr [rsp + 4256]
-  vmovaps xmm7, xmmword ptr [rsp + 4272]
-  vmovaps xmm8, xmmword ptr [rsp + 4288]
-  vmovaps xmm9, xmmword ptr [rsp + 4304]
-  vmovaps xmm10, xmmword ptr [rsp + 4320]
-  vmovaps xmm11, xmmword ptr [rsp + 4336]
-  vmovaps xmm12, xmmword ptr [rsp + 4352]
-  vmovaps xmm13, xmmword ptr [rsp + 4368]
-  add rsp, 4392
+  add rsp, 4264
+  .cfi_def_cfa_offset 8
+  vzeroupper
+  ret
+  .cfi_endproc
+#elif defined(_WIN32)
+  vzeroupper
+  mov rsi, qword ptr [rsp + 4208]
+  mov rdi, qword ptr [rsp + 4216]
+  mov rbx, qword ptr [rsp + 4224]
+  mov rbp, qword ptr [rsp + 4232]
+  mov r12, qword ptr [rsp + 4240]
+  mov r13, qword ptr [rsp + 4248]
+  mov r14, qword ptr [rsp + 4256]
+  mov r15, qword ptr [rsp + 4264]
+  vmovaps xmm6, xmmword ptr [rsp + 4272]
+  vmovaps xmm7, xmmword ptr [rsp + 4288]
+  vmovaps xmm8, xmmword ptr [rsp + 4304]
+  vmovaps xmm9, xmmword ptr [rsp + 4320]
+  vmovaps xmm10, xmmword ptr [rsp + 4336]
+  vmovaps xmm11, xmmword ptr [rsp + 4352]
+  vmovaps xmm12, xmmword ptr [rsp + 4368]
+  vmovaps xmm13, xmmword ptr [rsp + 4384]
+  add rsp, 4408
   ret
   .seh_endproc
 #endif

@@ -12,9 +12,9 @@
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax n_left  rcx m_left  rdx rhs_panel  rsi ahead_step  rdi args  r8 scratch  r9 lhs_panel
-//  r10 ahead  r11 padded  rbx -  rbp -  r12 k_left  r13 lhs_panel  r14 rhs_panel  tmm0 tile_0_0
-//  tmm1 tile_0_1  tmm2 tile_1_0  tmm3 tile_1_1  tmm4 a_0  tmm5 b_0 ...  tmm6 a_1
+//  rax n_left  rcx m_left  rdx dst_tile  rsi ahead_step  rdi args  r8 scratch  r9 ahead  r10 padded
+//  r11 -  rbx -  rbp k_left  r12 lhs_panel  r13 rhs_panel  tmm0 tile_0_0  tmm1 tile_0_1
+//  tmm2 tile_1_0  tmm3 tile_1_1  tmm4 a_0  tmm5 b_0 ...  tmm6 a_1
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -44,56 +44,56 @@ tw_matmul_clamp_f32_qai8dxp32x64_qsi8cxp32x4_32x32_amx_int8_u64_far_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   endbr64
-  sub rsp, 2200
-  .cfi_def_cfa_offset 2208
-  mov qword ptr [rsp + 2144], rbx
+  sub rsp, 2216
+  .cfi_def_cfa_offset 2224
+  mov qword ptr [rsp + 2160], rbx
   .cfi_offset rbx, -64
-  mov qword ptr [rsp + 2152], rbp
+  mov qword ptr [rsp + 2168], rbp
   .cfi_offset rbp, -56
-  mov qword ptr [rsp + 2160], r12
+  mov qword ptr [rsp + 2176], r12
   .cfi_offset r12, -48
-  mov qword ptr [rsp + 2168], r13
+  mov qword ptr [rsp + 2184], r13
   .cfi_offset r13, -40
-  mov qword ptr [rsp + 2176], r14
+  mov qword ptr [rsp + 2192], r14
   .cfi_offset r14, -32
-  mov qword ptr [rsp + 2184], r15
+  mov qword ptr [rsp + 2200], r15
   .cfi_offset r15, -24
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qai8dxp32x64_qsi8cxp32x4_32x32_amx_int8_u64_far_asm
-  sub rsp, 2344
-  .seh_stackalloc 2344
-  mov qword ptr [rsp + 2144], rsi
-  .seh_savereg rsi, 2144
-  mov qword ptr [rsp + 2152], rdi
-  .seh_savereg rdi, 2152
-  mov qword ptr [rsp + 2160], rbx
-  .seh_savereg rbx, 2160
-  mov qword ptr [rsp + 2168], rbp
-  .seh_savereg rbp, 2168
-  mov qword ptr [rsp + 2176], r12
-  .seh_savereg r12, 2176
-  mov qword ptr [rsp + 2184], r13
-  .seh_savereg r13, 2184
-  mov qword ptr [rsp + 2192], r14
-  .seh_savereg r14, 2192
-  mov qword ptr [rsp + 2200], r15
-  .seh_savereg r15, 2200
-  vmovaps xmmword ptr [rsp + 2208], xmm6
-  .seh_savexmm xmm6, 2208
-  vmovaps xmmword ptr [rsp + 2224], xmm7
-  .seh_savexmm xmm7, 2224
-  vmovaps xmmword ptr [rsp + 2240], xmm8
-  .seh_savexmm xmm8, 2240
-  vmovaps xmmword ptr [rsp + 2256], xmm9
-  .seh_savexmm xmm9, 2256
-  vmovaps xmmword ptr [rsp + 2272], xmm10
-  .seh_savexmm xmm10, 2272
-  vmovaps xmmword ptr [rsp + 2288], xmm11
-  .seh_savexmm xmm11, 2288
-  vmovaps xmmword ptr [rsp + 2304], xmm12
-  .seh_savexmm xmm12, 2304
-  vmovaps xmmword ptr [rsp + 2320], xmm13
-  .seh_savexmm xmm13, 2320
+  sub rsp, 2360
+  .seh_stackalloc 2360
+  mov qword ptr [rsp + 2160], rsi
+  .seh_savereg rsi, 2160
+  mov qword ptr [rsp + 2168], rdi
+  .seh_savereg rdi, 2168
+  mov qword ptr [rsp + 2176], rbx
+  .seh_savereg rbx, 2176
+  mov qword ptr [rsp + 2184], rbp
+  .seh_savereg rbp, 2184
+  mov qword ptr [rsp + 2192], r12
+  .seh_savereg r12, 2192
+  mov qword ptr [rsp + 2200], r13
+  .seh_savereg r13, 2200
+  mov qword ptr [rsp + 2208], r14
+  .seh_savereg r14, 2208
+  mov qword ptr [rsp + 2216], r15
+  .seh_savereg r15, 2216
+  vmovaps xmmword ptr [rsp + 2224], xmm6
+  .seh_savexmm xmm6, 2224
+  vmovaps xmmword ptr [rsp + 2240], xmm7
+  .seh_savexmm xmm7, 2240
+  vmovaps xmmword ptr [rsp + 2256], xmm8
+  .seh_savexmm xmm8, 2256
+  vmovaps xmmword ptr [rsp + 2272], xmm9
+  .seh_savexmm xmm9, 2272
+  vmovaps xmmword ptr [rsp + 2288], xmm10
+  .seh_savexmm xmm10, 2288
+  vmovaps xmmword ptr [rsp + 2304], xmm11
+  .seh_savexmm xmm11, 2304
+  vmovaps xmmword ptr [rsp + 2320], xmm12
+  .seh_savexmm xmm12, 2320
+  vmovaps xmmword ptr [rsp + 2336], xmm13
+  .seh_savexmm xmm13, 2336
   .seh_endprologue
   mov rdi, rcx
 #endif
@@ -143,98 +143,100 @@ tw_matmul_clamp_f32_qai8dxp32x64_qsi8cxp32x4_32x32_amx_int8_u64_far_asm:
   test rax, rax
   jz L(n_done)
 L(n):
-  mov qword ptr [rsp + 32], r8                           // n_left, kept in the frame
-  mov qword ptr [rsp + 24], rcx                          // column_bytes, kept in the frame
+  mov qword ptr [rsp + 48], rdx                          // rhs_panel, kept in the frame
+  mov qword ptr [rsp + 40], r8                           // n_left, kept in the frame
+  mov qword ptr [rsp + 16], rcx                          // column_bytes, kept in the frame
   mov rcx, qword ptr [rdi + 8*1]                         // m_left
-  mov r8, qword ptr [rdi + 8*12]                         // dst
-  mov r9, qword ptr [rsp + 24]                           // column_bytes
-  lea r8, [r8 + r9]                                      // dst_tile
-  mov r9, qword ptr [rdi + 8*5]                          // lhs_panel
-  mov r10, qword ptr [rdi + 8*19]                        // rhs_prefetch
-  lea r10, [rdx + r10]                                   // ahead
-  mov r11, rcx                                           // m_left
+  mov rdx, qword ptr [rdi + 8*12]                        // dst
+  mov r8, qword ptr [rsp + 16]                           // column_bytes
+  lea rdx, [rdx + r8]                                    // dst_tile
+  mov r8, qword ptr [rdi + 8*5]                          // lhs_panel
+  mov r9, qword ptr [rdi + 8*19]                         // rhs_prefetch
+  mov r10, qword ptr [rsp + 48]                          // rhs_panel
+  lea r9, [r10 + r9]                                     // ahead
+  mov r10, rcx                                           // m_left
   test rcx, rcx
   jz L(m_done)
 L(m):
-  mov qword ptr [rsp + 16], r11                          // m_left, kept in the frame
-  mov qword ptr [rsp + 8], r8                            // dst_tile, kept in the frame
+  mov qword ptr [rsp + 32], r8                           // lhs_panel, kept in the frame
+  mov qword ptr [rsp + 8], r10                           // m_left, kept in the frame
   mov r8, qword ptr [rdi + 8*3]                          // k
   lea r8, [r8 + 63]
   and r8, -64                                            // k_padded
-  mov qword ptr [rsp + 40], r8                           // k_padded, kept in the frame
-  lea r8, [rsp + 96]                                     // scratch
+  mov qword ptr [rsp + 24], r8                           // k_padded, kept in the frame
+  lea r8, [rsp + 112]                                    // scratch
   and r8, -64                                            // scratch
-  mov r11, qword ptr [rdi + 8*3]                         // k
-  lea r11, [r11 + 31]
-  and r11, -32                                           // padded
-  mov rbx, 64
-  mov rbp, 128
+  mov r10, qword ptr [rdi + 8*3]                         // k
+  lea r10, [r10 + 31]
+  and r10, -32                                           // padded
+  mov r11, 64
+  mov rbx, 128
   tilezero tmm0                                          // tile_0_0
   tilezero tmm1                                          // tile_0_1
   tilezero tmm2                                          // tile_1_0
   tilezero tmm3                                          // tile_1_1
-  mov r12, r11                                           // padded
-  shr r12, 6                                             // k_steps
-  mov r13, r9                                            // lhs_panel
-  mov r14, rdx                                           // rhs_panel
-  test r12, r12
+  mov rbp, r10                                           // padded
+  shr rbp, 6                                             // k_steps
+  mov r12, qword ptr [rsp + 32]                          // lhs_panel
+  mov r13, qword ptr [rsp + 48]                          // rhs_panel
+  test rbp, rbp
   jz L(k_done)
   .balign 64
 L(k):
-  prefetcht1 byte ptr [r10 + 0]                          // ahead
-  prefetcht1 byte ptr [r10 + 64]                         // ahead
-  prefetcht1 byte ptr [r10 + 128]                        // ahead
-  prefetcht1 byte ptr [r10 + 192]                        // ahead
-  prefetcht1 byte ptr [r10 + 256]                        // ahead
-  prefetcht1 byte ptr [r10 + 320]                        // ahead
-  prefetcht1 byte ptr [r10 + 384]                        // ahead
-  prefetcht1 byte ptr [r10 + 448]                        // ahead
-  tileloadd tmm4, [r13 + rbx + 0]                        // a_0
-  tileloadd tmm5, [r14 + rbp + 0]                        // b_0
+  prefetcht1 byte ptr [r9 + 0]                           // ahead
+  prefetcht1 byte ptr [r9 + 64]                          // ahead
+  prefetcht1 byte ptr [r9 + 128]                         // ahead
+  prefetcht1 byte ptr [r9 + 192]                         // ahead
+  prefetcht1 byte ptr [r9 + 256]                         // ahead
+  prefetcht1 byte ptr [r9 + 320]                         // ahead
+  prefetcht1 byte ptr [r9 + 384]                         // ahead
+  prefetcht1 byte ptr [r9 + 448]                         // ahead
+  tileloadd tmm4, [r12 + r11 + 0]                        // a_0
+  tileloadd tmm5, [r13 + rbx + 0]                        // b_0
   tdpbsud tmm0, tmm4, tmm5                               // tile_0_0
-  prefetcht1 byte ptr [r10 + 512]                        // ahead
-  prefetcht1 byte ptr [r10 + 576]                        // ahead
-  prefetcht1 byte ptr [r10 + 640]                        // ahead
-  prefetcht1 byte ptr [r10 + 704]                        // ahead
-  prefetcht1 byte ptr [r10 + 768]                        // ahead
-  prefetcht1 byte ptr [r10 + 832]                        // ahead
-  prefetcht1 byte ptr [r10 + 896]                        // ahead
-  prefetcht1 byte ptr [r10 + 960]                        // ahead
-  tileloadd tmm6, [r13 + rbx + 1024]                     // a_1
+  prefetcht1 byte ptr [r9 + 512]                         // ahead
+  prefetcht1 byte ptr [r9 + 576]                         // ahead
+  prefetcht1 byte ptr [r9 + 640]                         // ahead
+  prefetcht1 byte ptr [r9 + 704]                         // ahead
+  prefetcht1 byte ptr [r9 + 768]                         // ahead
+  prefetcht1 byte ptr [r9 + 832]                         // ahead
+  prefetcht1 byte ptr [r9 + 896]                         // ahead
+  prefetcht1 byte ptr [r9 + 960]                         // ahead
+  tileloadd tmm6, [r12 + r11 + 1024]                     // a_1
   tdpbsud tmm2, tmm6, tmm5                               // tile_1_0
-  prefetcht1 byte ptr [r10 + 1024]                       // ahead
-  prefetcht1 byte ptr [r10 + 1088]                       // ahead
-  prefetcht1 byte ptr [r10 + 1152]                       // ahead
-  prefetcht1 byte ptr [r10 + 1216]                       // ahead
-  prefetcht1 byte ptr [r10 + 1280]                       // ahead
-  prefetcht1 byte ptr [r10 + 1344]                       // ahead
-  prefetcht1 byte ptr [r10 + 1408]                       // ahead
-  prefetcht1 byte ptr [r10 + 1472]                       // ahead
-  tileloadd tmm5, [r14 + rbp + 64]                       // b_1
+  prefetcht1 byte ptr [r9 + 1024]                        // ahead
+  prefetcht1 byte ptr [r9 + 1088]                        // ahead
+  prefetcht1 byte ptr [r9 + 1152]                        // ahead
+  prefetcht1 byte ptr [r9 + 1216]                        // ahead
+  prefetcht1 byte ptr [r9 + 1280]                        // ahead
+  prefetcht1 byte ptr [r9 + 1344]                        // ahead
+  prefetcht1 byte ptr [r9 + 1408]                        // ahead
+  prefetcht1 byte ptr [r9 + 1472]                        // ahead
+  tileloadd tmm5, [r13 + rbx + 64]                       // b_1
   tdpbsud tmm1, tmm4, tmm5                               // tile_0_1
-  prefetcht1 byte ptr [r10 + 1536]                       // ahead
-  prefetcht1 byte ptr [r10 + 1600]                       // ahead
-  prefetcht1 byte ptr [r10 + 1664]                       // ahead
-  prefetcht1 byte ptr [r10 + 1728]                       // ahead
-  prefetcht1 byte ptr [r10 + 1792]                       // ahead
-  prefetcht1 byte ptr [r10 + 1856]                       // ahead
-  prefetcht1 byte ptr [r10 + 1920]                       // ahead
-  prefetcht1 byte ptr [r10 + 1984]                       // ahead
+  prefetcht1 byte ptr [r9 + 1536]                        // ahead
+  prefetcht1 byte ptr [r9 + 1600]                        // ahead
+  prefetcht1 byte ptr [r9 + 1664]                        // ahead
+  prefetcht1 byte ptr [r9 + 1728]                        // ahead
+  prefetcht1 byte ptr [r9 + 1792]                        // ahead
+  prefetcht1 byte ptr [r9 + 1856]                        // ahead
+  prefetcht1 byte ptr [r9 + 1920]                        // ahead
+  prefetcht1 byte ptr [r9 + 1984]                        // ahead
   tdpbsud tmm3, tmm6, tmm5                               // tile_1_1
+  lea r12, [r12 + 2048]
   lea r13, [r13 + 2048]
-  lea r14, [r14 + 2048]
-  lea r10, [r10 + rsi]                                   // ahead
-  sub r12, 1                                             // next k
+  lea r9, [r9 + rsi]                                     // ahead
+  sub rbp, 1                                             // next k
   ja L(k)
 L(k_done):
-  mov qword ptr [rsp + 0], r10                           // ahead, kept in the frame
-  and r11, 63
-  shr r11, 5
-  mov r10, 1
-  mov rbp, r11
-  cmp rbp, r10
-  cmova rbp, r10
-  test rbp, rbp
+  mov qword ptr [rsp + 0], r9                            // ahead, kept in the frame
+  and r10, 63
+  shr r10, 5
+  mov r9, 1
+  mov rbx, r10
+  cmp rbx, r9
+  cmova rbx, r9
+  test rbx, rbx
   jz L(k_part_done)
 L(k_part):
   vpxord zmm0, zmm0, zmm0                                // zero
@@ -271,104 +273,125 @@ L(k_part):
   vmovdqu64 zmmword ptr [r8 + 1856], zmm0                // zero
   vmovdqu64 zmmword ptr [r8 + 1920], zmm0                // zero
   vmovdqu64 zmmword ptr [r8 + 1984], zmm0                // zero
-  mov r10, r11
-  mov r12, r14                                           // rhs_panel
-  mov r15, r8                                            // scratch
-  test r10, r10
+  mov r9, r10
+  mov rbp, r13                                           // rhs_panel
+  mov r14, r8                                            // scratch
+  test r9, r9
   jz L(k_rest_done)
 L(k_rest):
-  vmovdqu64 zmm0, zmmword ptr [r12 + 0]                  // codes
-  vmovdqu64 zmmword ptr [r15 + 0], zmm0                  // codes
-  vmovdqu64 zmm0, zmmword ptr [r12 + 128]                // codes
-  vmovdqu64 zmmword ptr [r15 + 64], zmm0                 // codes
-  vmovdqu64 zmm0, zmmword ptr [r12 + 256]                // codes
-  vmovdqu64 zmmword ptr [r15 + 128], zmm0                // codes
-  vmovdqu64 zmm0, zmmword ptr [r12 + 384]                // codes
-  vmovdqu64 zmmword ptr [r15 + 192], zmm0                // codes
-  vmovdqu64 zmm0, zmmword ptr [r12 + 512]                // codes
-  vmovdqu64 zmmword ptr [r15 + 256], zmm0                // codes
-  vmovdqu64 zmm0, zmmword ptr [r12 + 640]                // codes
-  vmovdqu64 zmmword ptr [r15 + 320], zmm0                // codes
-  vmovdqu64 zmm0, zmmword ptr [r12 + 768]                // codes
-  vmovdqu64 zmmword ptr [r15 + 384], zmm0                // codes
-  vmovdqu64 zmm0, zmmword ptr [r12 + 896]                // codes
-  vmovdqu64 zmmword ptr [r15 + 448], zmm0                // codes
-  vmovdqu64 zmm0, zmmword ptr [r12 + 64]                 // codes
-  vmovdqu64 zmmword ptr [r15 + 1024], zmm0               // codes
-  vmovdqu64 zmm0, zmmword ptr [r12 + 192]                // codes
-  vmovdqu64 zmmword ptr [r15 + 1088], zmm0               // codes
-  vmovdqu64 zmm0, zmmword ptr [r12 + 320]                // codes
-  vmovdqu64 zmmword ptr [r15 + 1152], zmm0               // codes
-  vmovdqu64 zmm0, zmmword ptr [r12 + 448]                // codes
-  vmovdqu64 zmmword ptr [r15 + 1216], zmm0               // codes
-  vmovdqu64 zmm0, zmmword ptr [r12 + 576]                // codes
-  vmovdqu64 zmmword ptr [r15 + 1280], zmm0               // codes
-  vmovdqu64 zmm0, zmmword ptr [r12 + 704]                // codes
-  vmovdqu64 zmmword ptr [r15 + 1344], zmm0               // codes
-  vmovdqu64 zmm0, zmmword ptr [r12 + 832]                // codes
-  vmovdqu64 zmmword ptr [r15 + 1408], zmm0               // codes
-  vmovdqu64 zmm0, zmmword ptr [r12 + 960]                // codes
-  vmovdqu64 zmmword ptr [r15 + 1472], zmm0               // codes
-  lea r12, [r12 + 1024]                                  // rhs
-  lea r15, [r15 + 512]                                   // copy
-  sub r10, 1                                             // next k_rest
+  vmovdqu64 zmm0, zmmword ptr [rbp + 0]                  // codes
+  vmovdqu64 zmmword ptr [r14 + 0], zmm0                  // codes
+  vmovdqu64 zmm0, zmmword ptr [rbp + 128]                // codes
+  vmovdqu64 zmmword ptr [r14 + 64], zmm0                 // codes
+  vmovdqu64 zmm0, zmmword ptr [rbp + 256]                // codes
+  vmovdqu64 zmmword ptr [r14 + 128], zmm0                // codes
+  vmovdqu64 zmm0, zmmword ptr [rbp + 384]                // codes
+  vmovdqu64 zmmword ptr [r14 + 192], zmm0                // codes
+  vmovdqu64 zmm0, zmmword ptr [rbp + 512]                // codes
+  vmovdqu64 zmmword ptr [r14 + 256], zmm0                // codes
+  vmovdqu64 zmm0, zmmword ptr [rbp + 640]                // codes
+  vmovdqu64 zmmword ptr [r14 + 320], zmm0                // codes
+  vmovdqu64 zmm0, zmmword ptr [rbp + 768]                // codes
+  vmovdqu64 zmmword ptr [r14 + 384], zmm0                // codes
+  vmovdqu64 zmm0, zmmword ptr [rbp + 896]                // codes
+  vmovdqu64 zmmword ptr [r14 + 448], zmm0                // codes
+  vmovdqu64 zmm0, zmmword ptr [rbp + 64]                 // codes
+  vmovdqu64 zmmword ptr [r14 + 1024], zmm0               // codes
+  vmovdqu64 zmm0, zmmword ptr [rbp + 192]                // codes
+  vmovdqu64 zmmword ptr [r14 + 1088], zmm0               // codes
+  vmovdqu64 zmm0, zmmword ptr [rbp + 320]                // codes
+  vmovdqu64 zmmword ptr [r14 + 1152], zmm0               // codes
+  vmovdqu64 zmm0, zmmword ptr [rbp + 448]                // codes
+  vmovdqu64 zmmword ptr [r14 + 1216], zmm0               // codes
+  vmovdqu64 zmm0, zmmword ptr [rbp + 576]                // codes
+  vmovdqu64 zmmword ptr [r14 + 1280], zmm0               // codes
+  vmovdqu64 zmm0, zmmword ptr [rbp + 704]                // codes
+  vmovdqu64 zmmword ptr [r14 + 1344], zmm0               // codes
+  vmovdqu64 zmm0, zmmword ptr [rbp + 832]                // codes
+  vmovdqu64 zmmword ptr [r14 + 1408], zmm0               // codes
+  vmovdqu64 zmm0, zmmword ptr [rbp + 960]                // codes
+  vmovdqu64 zmmword ptr [r14 + 1472], zmm0               // codes
+  lea rbp, [rbp + 1024]                                  // rhs
+  lea r14, [r14 + 512]                                   // copy
+  sub r9, 1                                              // next k_rest
   ja L(k_rest)
 L(k_rest_done):
-  tileloadd tmm4, [r13 + rbx + 0]                        // a_0
-  tileloadd tmm5, [r8 + rbx + 0]                         // b_0
+  tileloadd tmm4, [r12 + r11 + 0]                        // a_0
+  tileloadd tmm5, [r8 + r11 + 0]                         // b_0
   tdpbsud tmm0, tmm4, tmm5                               // tile_0_0
-  tileloadd tmm6, [r13 + rbx + 1024]                     // a_1
+  tileloadd tmm6, [r12 + r11 + 1024]                     // a_1
   tdpbsud tmm2, tmm6, tmm5                               // tile_1_0
-  tileloadd tmm5, [r8 + rbx + 1024]                      // b_1
+  tileloadd tmm5, [r8 + r11 + 1024]                      // b_1
   tdpbsud tmm1, tmm4, tmm5                               // tile_0_1
   tdpbsud tmm3, tmm6, tmm5                               // tile_1_1
-  sub rbp, 1                                             // next k_part
+  sub rbx, 1                                             // next k_part
   ja L(k_part)
 L(k_part_done):
-  mov r10, 128
-  mov r11, qword ptr [rdi + 8*3]                         // k
-  lea r11, [r11 + 31]
-  and r11, -32                                           // padded
-  mov rbx, 32
-  imul r11, rbx
-  lea r11, [rdx + r11]                                   // field
-  vmovdqu64 zmm0, zmmword ptr [r11 + 0]                  // colsum_0
-  vmovdqu64 zmm1, zmmword ptr [r11 + 64]                 // colsum_1
-  mov r11, qword ptr [rdi + 8*3]                         // k
-  lea r11, [r11 + 31]
-  and r11, -32                                           // padded
-  mov rbx, 32
-  imul r11, rbx
-  lea r11, [r11 + 128]
-  lea r11, [rdx + r11]                                   // field
-  vmovdqu64 zmm2, zmmword ptr [r11 + 0]                  // scale_0
-  vmovdqu64 zmm3, zmmword ptr [r11 + 64]                 // scale_1
-  lea r11, [rdi + 8*15]                                  // clamp
-  vpbroadcastd zmm4, dword ptr [r11 + 0]                 // min
-  vpbroadcastd zmm5, dword ptr [r11 + 4]                 // max
+  mov r9, 128
+  mov r10, 32
+  mov r11, qword ptr [rsp + 40]                          // n_left
+  cmp r10, r11
+  cmovb r10, r11
+  sub r10, r11
+  mov r11, qword ptr [rdi + 8*13]                        // dst_stride
+  mov rbx, rdx                                           // dst_tile
+  and rbx, 63
+  lea r10, [r10 + rbx]                                   // against_streaming
+  and r11, 63
+  lea r10, [r10 + r11]                                   // against_streaming
+  mov r11, qword ptr [rdi + 8*18]                        // flags
+  and r11, 1
+  mov rbx, 0
+  test r10, r10                                          // streams
+  cmovz rbx, r11
+  mov r10, qword ptr [rdi + 8*3]                         // k
+  lea r10, [r10 + 31]
+  and r10, -32                                           // padded
   mov r11, 32
-  mov rbx, qword ptr [rsp + 40]                          // k_padded
-  imul rbx, r11
-  lea r11, [rbx + 128]
-  lea r11, [r9 + r11]                                    // field
-  mov rbx, 32
-  mov rbp, qword ptr [rsp + 40]                          // k_padded
-  imul rbp, rbx
-  lea rbx, [rbp + 256]
-  lea rbx, [r9 + rbx]                                    // field
+  imul r10, r11
+  mov r11, qword ptr [rsp + 48]                          // rhs_panel
+  lea r10, [r11 + r10]                                   // field
+  vmovdqu64 zmm0, zmmword ptr [r10 + 0]                  // colsum_0
+  vmovdqu64 zmm1, zmmword ptr [r10 + 64]                 // colsum_1
+  mov r10, qword ptr [rdi + 8*3]                         // k
+  lea r10, [r10 + 31]
+  and r10, -32                                           // padded
+  mov r11, 32
+  imul r10, r11
+  lea r10, [r10 + 128]
+  mov r11, qword ptr [rsp + 48]                          // rhs_panel
+  lea r10, [r11 + r10]                                   // field
+  vmovdqu64 zmm2, zmmword ptr [r10 + 0]                  // scale_0
+  vmovdqu64 zmm3, zmmword ptr [r10 + 64]                 // scale_1
+  lea r10, [rdi + 8*15]                                  // clamp
+  vpbroadcastd zmm4, dword ptr [r10 + 0]                 // min
+  vpbroadcastd zmm5, dword ptr [r10 + 4]                 // max
+  mov r10, 32
+  mov r11, qword ptr [rsp + 24]                          // k_padded
+  imul r11, r10
+  lea r10, [r11 + 128]
+  mov r11, qword ptr [rsp + 32]                          // lhs_panel
+  lea r10, [r11 + r10]                                   // field
+  mov r11, 32
+  mov rbp, qword ptr [rsp + 24]                          // k_padded
+  imul rbp, r11
+  lea r11, [rbp + 256]
+  mov rbp, qword ptr [rsp + 32]                          // lhs_panel
+  lea r11, [rbp + r11]                                   // field
   mov rbp, 32
-  mov r12, qword ptr [rsp + 40]                          // k_padded
+  mov r12, qword ptr [rsp + 24]                          // k_padded
   imul r12, rbp
-  lea rbp, [r9 + r12]                                    // field
+  mov rbp, qword ptr [rsp + 32]                          // lhs_panel
+  lea rbp, [rbp + r12]                                   // field
   mov r12, 16
-  mov r13, qword ptr [rsp + 32]                          // n_left
+  mov r13, qword ptr [rsp + 40]                          // n_left
   cmp r13, r12
   cmova r13, r12
   mov r12, -1
   bzhi r12, r12, r13
   kmovw k1, r12d                                         // columns
   mov r12, 16
-  mov r13, qword ptr [rsp + 32]                          // n_left
+  mov r13, qword ptr [rsp + 40]                          // n_left
   cmp r13, r12
   cmovb r13, r12
   sub r13, r12
@@ -384,9 +407,10 @@ L(k_part_done):
   mov r13, 32
   imul r12, r13
   lea r12, [r12 + 256]
-  lea r12, [rdx + r12]                                   // field
+  mov r13, qword ptr [rsp + 48]                          // rhs_panel
+  lea r12, [r13 + r12]                                   // field
   mov r13, qword ptr [rdi + 8*14]                        // bias
-  mov r14, qword ptr [rsp + 24]                          // column_bytes
+  mov r14, qword ptr [rsp + 16]                          // column_bytes
   lea r14, [r13 + r14]
   test r13, r13                                          // bias
   cmovz r14, r12
@@ -396,20 +420,20 @@ L(k_part_done):
   tilestored [r8 + r12 + 0], tmm0                        // tile_0_0
   tilestored [r8 + r12 + 64], tmm1                       // tile_0_1
   mov r12, 16
-  mov r13, qword ptr [rsp + 16]                          // m_left
+  mov r13, qword ptr [rsp + 8]                           // m_left
   cmp r13, r12                                           // rows
   cmova r13, r12
   mov r12, 0                                             // row
-  mov r14, qword ptr [rsp + 8]                           // dst_tile
+  mov r14, rdx                                           // dst_tile
   test r13, r13
   jz L(row_done)
 L(row):
-  vpbroadcastd zmm8, dword ptr [r11 + 0]                 // zero
-  vpbroadcastd zmm9, dword ptr [rbx + 0]                 // scale_row
+  vpbroadcastd zmm8, dword ptr [r10 + 0]                 // zero
+  vpbroadcastd zmm9, dword ptr [r11 + 0]                 // scale_row
   vpbroadcastd zmm10, dword ptr [rbp + 0]                // sum_of_codes
   vpslld zmm10, zmm10, 7                                 // sum_of_codes
   mov r15, r12                                           // row
-  imul r15, r10
+  imul r15, r9
   lea r15, [r8 + r15]                                    // row_sums
   vmovdqu64 zmm11, zmmword ptr [r15 + 0]                 // sum_0
   vpsubd zmm11, zmm11, zmm10                             // sum
@@ -421,9 +445,8 @@ L(row):
   vfmadd231ps zmm13, zmm11, zmm12                        // out
   vmaxps zmm11, zmm4, zmm13                              // out
   vminps zmm11, zmm5, zmm11                              // out_0
-  vmovdqu32 zmmword ptr [r14 + 0]{k1}, zmm11             // out_0
-  vmovdqu64 zmm11, zmmword ptr [r15 + 64]                // sum_1
-  vpsubd zmm10, zmm11, zmm10                             // sum
+  vmovdqu64 zmm12, zmmword ptr [r15 + 64]                // sum_1
+  vpsubd zmm10, zmm12, zmm10                             // sum
   vpmulld zmm8, zmm1, zmm8                               // product
   vpaddd zmm8, zmm10, zmm8                               // sum
   vcvtdq2ps zmm8, zmm8                                   // real
@@ -432,12 +455,21 @@ L(row):
   vfmadd231ps zmm10, zmm8, zmm9                          // out
   vmaxps zmm8, zmm4, zmm10                               // out
   vminps zmm8, zmm5, zmm8                                // out_1
+  mov r15, 0                                             // no
+  cmp rbx, r15                                           // unless streams equal no
+  jne L(if_else)
+  vmovdqu32 zmmword ptr [r14 + 0]{k1}, zmm11             // out_0
   vmovdqu32 zmmword ptr [r14 + 64]{k2}, zmm8             // out_1
+  jmp L(if_done)
+L(if_else):
+  vmovntdq zmmword ptr [r14 + 0], zmm11                  // out_0
+  vmovntdq zmmword ptr [r14 + 64], zmm8                  // out_1
+L(if_done):
   lea r12, [r12 + 1]                                     // row
   mov r15, qword ptr [rdi + 8*13]                        // dst_stride
   lea r14, [r14 + r15]                                   // dst
+  lea r10, [r10 + 4]
   lea r11, [r11 + 4]
-  lea rbx, [rbx + 4]
   lea rbp, [rbp + 4]
   sub r13, 1                                             // next row
   ja L(row)
@@ -446,7 +478,7 @@ L(row_done):
   tilestored [r8 + r12 + 0], tmm2                        // tile_1_0
   tilestored [r8 + r12 + 64], tmm3                       // tile_1_1
   mov r12, 16
-  mov r13, qword ptr [rsp + 16]                          // m_left
+  mov r13, qword ptr [rsp + 8]                           // m_left
   cmp r13, r12
   cmovb r13, r12
   sub r13, r12
@@ -457,12 +489,12 @@ L(row_done):
   test r13, r13
   jz L(row_2_done)
 L(row_2):
-  vpbroadcastd zmm8, dword ptr [r11 + 0]                 // zero
-  vpbroadcastd zmm9, dword ptr [rbx + 0]                 // scale_row
+  vpbroadcastd zmm8, dword ptr [r10 + 0]                 // zero
+  vpbroadcastd zmm9, dword ptr [r11 + 0]                 // scale_row
   vpbroadcastd zmm10, dword ptr [rbp + 0]                // sum_of_codes
   vpslld zmm10, zmm10, 7                                 // sum_of_codes
   mov r15, r12                                           // row
-  imul r15, r10
+  imul r15, r9
   lea r15, [r8 + r15]                                    // row_sums
   vmovdqu64 zmm11, zmmword ptr [r15 + 0]                 // sum_0
   vpsubd zmm11, zmm11, zmm10                             // sum
@@ -474,9 +506,8 @@ L(row_2):
   vfmadd231ps zmm13, zmm11, zmm12                        // out
   vmaxps zmm11, zmm4, zmm13                              // out
   vminps zmm11, zmm5, zmm11                              // out_0
-  vmovdqu32 zmmword ptr [r14 + 0]{k1}, zmm11             // out_0
-  vmovdqu64 zmm11, zmmword ptr [r15 + 64]                // sum_1
-  vpsubd zmm10, zmm11, zmm10                             // sum
+  vmovdqu64 zmm12, zmmword ptr [r15 + 64]                // sum_1
+  vpsubd zmm10, zmm12, zmm10                             // sum
   vpmulld zmm8, zmm1, zmm8                               // product
   vpaddd zmm8, zmm10, zmm8                               // sum
   vcvtdq2ps zmm8, zmm8                                   // real
@@ -485,76 +516,87 @@ L(row_2):
   vfmadd231ps zmm10, zmm8, zmm9                          // out
   vmaxps zmm8, zmm4, zmm10                               // out
   vminps zmm8, zmm5, zmm8                                // out_1
+  mov r15, 0                                             // no
+  cmp rbx, r15                                           // unless streams equal no
+  jne L(if_2_else)
+  vmovdqu32 zmmword ptr [r14 + 0]{k1}, zmm11             // out_0
   vmovdqu32 zmmword ptr [r14 + 64]{k2}, zmm8             // out_1
+  jmp L(if_2_done)
+L(if_2_else):
+  vmovntdq zmmword ptr [r14 + 0], zmm11                  // out_0
+  vmovntdq zmmword ptr [r14 + 64], zmm8                  // out_1
+L(if_2_done):
   lea r12, [r12 + 1]                                     // row
   mov r15, qword ptr [rdi + 8*13]                        // dst_stride
   lea r14, [r14 + r15]                                   // dst
+  lea r10, [r10 + 4]
   lea r11, [r11 + 4]
-  lea rbx, [rbx + 4]
   lea rbp, [rbp + 4]
   sub r13, 1                                             // next row
   ja L(row_2)
 L(row_2_done):
   mov r8, qword ptr [rdi + 8*13]                         // dst_stride
-  mov r10, 32
-  imul r8, r10
-  mov r10, 32
-  mov r11, qword ptr [rsp + 16]                          // m_left
-  cmp r11, r10
-  cmovb r11, r10
-  sub r11, r10
-  mov r10, qword ptr [rsp + 8]                           // dst_tile
-  lea r8, [r10 + r8]
-  mov r10, qword ptr [rdi + 8*6]                         // lhs_stride
-  lea r9, [r9 + r10]
-  mov r10, qword ptr [rsp + 0]                           // ahead
+  mov r9, 32
+  imul r8, r9
+  mov r9, 32
+  mov r10, qword ptr [rsp + 8]                           // m_left
+  cmp r10, r9
+  cmovb r10, r9
+  sub r10, r9
+  lea rdx, [rdx + r8]
+  mov r8, qword ptr [rdi + 8*6]                          // lhs_stride
+  mov r9, qword ptr [rsp + 32]                           // lhs_panel
+  lea r8, [r9 + r8]
+  mov r9, qword ptr [rsp + 0]                            // ahead
   sub rcx, 32                                            // next m
   ja L(m)
 L(m_done):
   mov rcx, 32
-  mov r8, qword ptr [rsp + 32]                           // n_left
+  mov r8, qword ptr [rsp + 40]                           // n_left
   cmp r8, rcx
   cmovb r8, rcx
   sub r8, rcx
-  mov rcx, qword ptr [rsp + 24]                          // column_bytes
+  mov rcx, qword ptr [rsp + 16]                          // column_bytes
   lea rcx, [rcx + 128]
-  mov r9, qword ptr [rdi + 8*11]                         // rhs_stride
-  lea rdx, [rdx + r9]
+  mov rdx, qword ptr [rdi + 8*11]                        // rhs_stride
+  mov r9, qword ptr [rsp + 48]                           // rhs_panel
+  lea rdx, [r9 + rdx]
   sub rax, 32                                            // next n
   ja L(n)
 L(n_done):
+  sfence
   tilerelease
 #if defined(__ELF__) || defined(__APPLE__)
-  mov rbx, qword ptr [rsp + 2144]
-  mov rbp, qword ptr [rsp + 2152]
-  mov r12, qword ptr [rsp + 2160]
-  mov r13, qword ptr [rsp + 2168]
-  mov r14, qword ptr [rsp + 2176]
-  mov r15, qword ptr [rsp + 2184]
-  add rsp, 2200
-  .cfi_def_cfa_offset 8
-  vzeroupper
-  ret
-  .cfi_endproc
-#elif defined(_WIN32)
-  vzeroupper
-  mov rsi, qword ptr [rsp + 2144]
-  mov rdi, qword ptr [rsp + 2152]
   mov rbx, qword ptr [rsp + 2160]
   mov rbp, qword ptr [rsp + 2168]
   mov r12, qword ptr [rsp + 2176]
   mov r13, qword ptr [rsp + 2184]
   mov r14, qword ptr [rsp + 2192]
   mov r15, qword ptr [rsp + 2200]
-  vmovaps xmm6, xmmword ptr [rsp + 2208]
-  vmovaps xmm7, xmmword ptr [rsp + 2224]
-  vmovaps xmm8, xmmword ptr [rsp + 2240]
-  vmovaps xmm9, xmmword ptr [rsp + 2256]
-  vmovaps xmm10, xmmword ptr [rsp + 2272]
-  vmovaps xmm11, xmmword ptr [rsp + 2288]
-  vmovaps xmm12, xmmword ptr [rsp + 2304]
-  vmovaps xmm13, xmmword ptr [rsp + 2320]
-  add rsp, 2344
+  add rsp, 2216
+  .cfi_def_cfa_offset 8
+  vzeroupper
+  ret
+  .cfi_endproc
+#elif defined(_WIN32)
+  vzeroupper
+  mov rsi, qword ptr [rsp + 2160]
+  mov rdi, qword ptr [rsp + 2168]
+  mov rbx, qword ptr [rsp + 2176]
+  mov rbp, qword ptr [rsp + 2184]
+  mov r12, qword ptr [rsp + 2192]
+  mov r13, qword ptr [rsp + 2200]
+  mov r14, qword ptr [rsp + 2208]
+  mov r15, qword ptr [rsp + 2216]
+  vmovaps xmm6, xmmword ptr [rsp + 2224]
+  vmovaps xmm7, xmmword ptr [rsp + 2240]
+  vmovaps xmm8, xmmword ptr [rsp + 2256]
+  vmovaps xmm9, xmmword ptr [rsp + 2272]
+  vmovaps xmm10, xmmword ptr [rsp + 2288]
+  vmovaps xmm11, xmmword ptr [rsp + 2304]
+  vmovaps xmm12, xmmword ptr [rsp + 2320]
+  vmovaps xmm13, xmmword ptr [rsp + 2336]
+  add rsp, 2360
   ret
   .seh_endproc
 #endif

@@ -12,8 +12,8 @@
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax n_left  rcx m_left  rdx rhs_panel  rsi k_padded  rdi args  r8 lhs_panel  r9 scratch
-//  r10 padded  r11 -  rbx -  rbp k_left  r12 rhs_prefetch  r13 lhs_panel  r14 rhs_panel  r15 ahead
+//  rax n_left  rcx m_left  rdx rhs_panel  rsi n_left  rdi args  r8 dst_tile  r9 scratch  r10 padded
+//  r11 -  rbx -  rbp k_left  r12 rhs_prefetch  r13 lhs_panel  r14 rhs_panel  r15 ahead
 //  tmm0 tile_0_0  tmm1 tile_0_1  tmm2 a_0  tmm3 b_0 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
@@ -106,22 +106,22 @@ tw_matmul_i32_qai8dxp16x64_qai8cxp32x4_16x32_amx_int8_u64_near_asm:
   test rax, rax
   jz L(n_done)
 L(n):
-  mov qword ptr [rsp + 24], rsi                          // n_left, kept in the frame
-  mov qword ptr [rsp + 16], rcx                          // column_bytes, kept in the frame
+  mov qword ptr [rsp + 8], rcx                           // column_bytes, kept in the frame
   mov rcx, qword ptr [rdi + 8*1]                         // m_left
-  mov rsi, qword ptr [rdi + 8*12]                        // dst
-  mov r8, qword ptr [rsp + 16]                           // column_bytes
-  lea rsi, [rsi + r8]                                    // dst_tile
-  mov r8, qword ptr [rdi + 8*5]                          // lhs_panel
-  mov r9, rcx                                            // m_left
+  mov r8, qword ptr [rdi + 8*12]                         // dst
+  mov r9, qword ptr [rsp + 8]                            // column_bytes
+  lea r8, [r8 + r9]                                      // dst_tile
+  mov r9, qword ptr [rdi + 8*5]                          // lhs_panel
+  mov r10, rcx                                           // m_left
   test rcx, rcx
   jz L(m_done)
 L(m):
-  mov qword ptr [rsp + 8], r9                            // m_left, kept in the frame
-  mov qword ptr [rsp + 0], rsi                           // dst_tile, kept in the frame
-  mov rsi, qword ptr [rdi + 8*3]                         // k
-  lea rsi, [rsi + 63]
-  and rsi, -64                                           // k_padded
+  mov qword ptr [rsp + 24], r9                           // lhs_panel, kept in the frame
+  mov qword ptr [rsp + 0], r10                           // m_left, kept in the frame
+  mov r9, qword ptr [rdi + 8*3]                          // k
+  lea r9, [r9 + 63]
+  and r9, -64                                            // k_padded
+  mov qword ptr [rsp + 16], r9                           // k_padded, kept in the frame
   lea r9, [rsp + 80]                                     // scratch
   and r9, -64                                            // scratch
   mov r10, qword ptr [rdi + 8*3]                         // k
@@ -134,7 +134,7 @@ L(m):
   mov rbp, r10                                           // padded
   shr rbp, 6                                             // k_steps
   mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
-  mov r13, r8                                            // lhs_panel
+  mov r13, qword ptr [rsp + 24]                          // lhs_panel
   mov r14, rdx                                           // rhs_panel
   test rbp, rbp
   jz L(k_done)
@@ -278,6 +278,21 @@ L(k_rest_done):
   ja L(k_part)
 L(k_part_done):
   mov r10, 128
+  mov r11, 32
+  cmp r11, rsi
+  cmovb r11, rsi
+  sub r11, rsi
+  mov rbx, qword ptr [rdi + 8*13]                        // dst_stride
+  mov rbp, r8                                            // dst_tile
+  and rbp, 63
+  lea r11, [r11 + rbp]                                   // against_streaming
+  and rbx, 63
+  lea r11, [r11 + rbx]                                   // against_streaming
+  mov rbx, qword ptr [rdi + 8*18]                        // flags
+  and rbx, 1
+  mov rbp, 0
+  test r11, r11                                          // streams
+  cmovz rbp, rbx
   mov r11, qword ptr [rdi + 8*3]                         // k
   lea r11, [r11 + 31]
   and r11, -32                                           // padded
@@ -302,120 +317,131 @@ L(k_part_done):
   sub r11, rbx
   vpbroadcastd zmm4, r11d                                // minus_k
   mov r11, 16
-  mov rbx, rsi                                           // k_padded
+  mov rbx, qword ptr [rsp + 16]                          // k_padded
   imul rbx, r11
   lea r11, [rbx + 64]
-  lea r11, [r8 + r11]                                    // field
+  mov rbx, qword ptr [rsp + 24]                          // lhs_panel
+  lea r11, [rbx + r11]                                   // field
   mov rbx, 16
-  imul rsi, rbx
-  lea rsi, [r8 + rsi]                                    // field
-  mov rbx, 16
-  mov rbp, qword ptr [rsp + 24]                          // n_left
-  cmp rbp, rbx
-  cmova rbp, rbx
-  mov rbx, -1
-  bzhi rbx, rbx, rbp
-  kmovw k1, ebx                                          // columns
-  mov rbx, 16
-  mov rbp, qword ptr [rsp + 24]                          // n_left
-  cmp rbp, rbx
-  cmovb rbp, rbx
-  sub rbp, rbx
-  mov rbx, 16
-  cmp rbp, rbx
-  cmova rbp, rbx
-  mov rbx, -1
-  bzhi rbx, rbx, rbp
-  kmovw k2, ebx                                          // columns
-  mov rbx, qword ptr [rdi + 8*3]                         // k
-  lea rbx, [rbx + 31]
-  and rbx, -32                                           // padded
-  mov rbp, 32
-  imul rbx, rbp
-  lea rbx, [rbx + 384]
-  lea rbx, [rdx + rbx]                                   // field
-  mov rbp, qword ptr [rdi + 8*14]                        // bias
-  mov r12, qword ptr [rsp + 16]                          // column_bytes
-  lea r12, [rbp + r12]
-  test rbp, rbp                                          // bias
-  cmovz r12, rbx
-  vmovdqu32 zmm5{k1}{z}, zmmword ptr [r12 + 0]           // bias
-  vmovdqu32 zmm6{k2}{z}, zmmword ptr [r12 + 64]          // bias
-  mov rbx, 128
-  tilestored [r9 + rbx + 0], tmm0                        // tile_0_0
-  tilestored [r9 + rbx + 64], tmm1                       // tile_0_1
-  mov rbx, 16
-  mov rbp, qword ptr [rsp + 8]                           // m_left
-  cmp rbp, rbx                                           // rows
-  cmova rbp, rbx
-  mov rbx, 0                                             // row
-  mov r12, qword ptr [rsp + 0]                           // dst_tile
-  test rbp, rbp
+  mov r12, qword ptr [rsp + 16]                          // k_padded
+  imul r12, rbx
+  mov rbx, qword ptr [rsp + 24]                          // lhs_panel
+  lea rbx, [rbx + r12]                                   // field
+  mov r12, 16
+  mov r13, rsi                                           // n_left
+  cmp r13, r12
+  cmova r13, r12
+  mov r12, -1
+  bzhi r12, r12, r13
+  kmovw k1, r12d                                         // columns
+  mov r12, 16
+  mov r13, rsi                                           // n_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
+  mov r12, 16
+  cmp r13, r12
+  cmova r13, r12
+  mov r12, -1
+  bzhi r12, r12, r13
+  kmovw k2, r12d                                         // columns
+  mov r12, qword ptr [rdi + 8*3]                         // k
+  lea r12, [r12 + 31]
+  and r12, -32                                           // padded
+  mov r13, 32
+  imul r12, r13
+  lea r12, [r12 + 384]
+  lea r12, [rdx + r12]                                   // field
+  mov r13, qword ptr [rdi + 8*14]                        // bias
+  mov r14, qword ptr [rsp + 8]                           // column_bytes
+  lea r14, [r13 + r14]
+  test r13, r13                                          // bias
+  cmovz r14, r12
+  vmovdqu32 zmm5{k1}{z}, zmmword ptr [r14 + 0]           // bias
+  vmovdqu32 zmm6{k2}{z}, zmmword ptr [r14 + 64]          // bias
+  mov r12, 128
+  tilestored [r9 + r12 + 0], tmm0                        // tile_0_0
+  tilestored [r9 + r12 + 64], tmm1                       // tile_0_1
+  mov r12, 16
+  mov r13, qword ptr [rsp + 0]                           // m_left
+  cmp r13, r12                                           // rows
+  cmova r13, r12
+  mov r12, 0                                             // row
+  mov r14, r8                                            // dst_tile
+  test r13, r13
   jz L(row_done)
 L(row):
   vpbroadcastd zmm7, dword ptr [r11 + 0]                 // zero
-  vpbroadcastd zmm8, dword ptr [rsi + 0]                 // sum_of_codes
+  vpbroadcastd zmm8, dword ptr [rbx + 0]                 // sum_of_codes
   vpslld zmm8, zmm8, 7                                   // sum_of_codes
-  vpbroadcastd zmm9, dword ptr [rsi + 0]                 // sum_of_codes
+  vpbroadcastd zmm9, dword ptr [rbx + 0]                 // sum_of_codes
   vpxord zmm10, zmm10, zmm10                             // zero
   vpsubd zmm9, zmm10, zmm9                               // sum_of_codes
   vpbroadcastd zmm10, dword ptr [r11 + 0]                // zero
   vpmulld zmm10, zmm10, zmm4                             // product
   vpaddd zmm9, zmm9, zmm10                               // row
-  mov r13, rbx                                           // row
-  imul r13, r10
-  lea r13, [r9 + r13]                                    // row_sums
-  vmovdqu64 zmm10, zmmword ptr [r13 + 0]                 // sum_0
+  mov r15, r12                                           // row
+  imul r15, r10
+  lea r15, [r9 + r15]                                    // row_sums
+  vmovdqu64 zmm10, zmmword ptr [r15 + 0]                 // sum_0
   vpsubd zmm10, zmm10, zmm8                              // sum
   vpmulld zmm11, zmm0, zmm7                              // product
   vpaddd zmm10, zmm10, zmm11                             // sum
   vpmulld zmm11, zmm2, zmm9                              // product
   vpaddd zmm10, zmm10, zmm11                             // sum
   vpaddd zmm10, zmm10, zmm5                              // sum
-  vmovdqu32 zmmword ptr [r12 + 0]{k1}, zmm10             // sum
-  vmovdqu64 zmm10, zmmword ptr [r13 + 64]                // sum_1
-  vpsubd zmm8, zmm10, zmm8                               // sum
+  vmovdqu64 zmm11, zmmword ptr [r15 + 64]                // sum_1
+  vpsubd zmm8, zmm11, zmm8                               // sum
   vpmulld zmm7, zmm1, zmm7                               // product
   vpaddd zmm7, zmm8, zmm7                                // sum
   vpmulld zmm8, zmm3, zmm9                               // product
   vpaddd zmm7, zmm7, zmm8                                // sum
   vpaddd zmm7, zmm7, zmm6                                // sum
-  vmovdqu32 zmmword ptr [r12 + 64]{k2}, zmm7             // sum
-  lea rbx, [rbx + 1]                                     // row
-  mov r13, qword ptr [rdi + 8*13]                        // dst_stride
-  lea r12, [r12 + r13]                                   // dst
+  mov r15, 0                                             // no
+  cmp rbp, r15                                           // unless streams equal no
+  jne L(if_else)
+  vmovdqu32 zmmword ptr [r14 + 0]{k1}, zmm10             // sum
+  vmovdqu32 zmmword ptr [r14 + 64]{k2}, zmm7             // sum
+  jmp L(if_done)
+L(if_else):
+  vmovntdq zmmword ptr [r14 + 0], zmm10                  // sum
+  vmovntdq zmmword ptr [r14 + 64], zmm7                  // sum
+L(if_done):
+  lea r12, [r12 + 1]                                     // row
+  mov r15, qword ptr [rdi + 8*13]                        // dst_stride
+  lea r14, [r14 + r15]                                   // dst
   lea r11, [r11 + 4]
-  lea rsi, [rsi + 4]
-  sub rbp, 1                                             // next row
+  lea rbx, [rbx + 4]
+  sub r13, 1                                             // next row
   ja L(row)
 L(row_done):
-  mov rsi, qword ptr [rdi + 8*13]                        // dst_stride
-  mov r9, 16
-  imul rsi, r9
+  mov r9, qword ptr [rdi + 8*13]                         // dst_stride
   mov r10, 16
-  mov r9, qword ptr [rsp + 8]                            // m_left
-  cmp r9, r10
-  cmovb r9, r10
-  sub r9, r10
-  mov r10, qword ptr [rsp + 0]                           // dst_tile
-  lea rsi, [r10 + rsi]
-  mov r10, qword ptr [rdi + 8*6]                         // lhs_stride
-  lea r8, [r8 + r10]
+  imul r9, r10
+  mov r11, 16
+  mov r10, qword ptr [rsp + 0]                           // m_left
+  cmp r10, r11
+  cmovb r10, r11
+  sub r10, r11
+  lea r8, [r8 + r9]
+  mov r9, qword ptr [rdi + 8*6]                          // lhs_stride
+  mov r11, qword ptr [rsp + 24]                          // lhs_panel
+  lea r9, [r11 + r9]
   sub rcx, 16                                            // next m
   ja L(m)
 L(m_done):
   mov rcx, 32
-  mov rsi, qword ptr [rsp + 24]                          // n_left
   cmp rsi, rcx
   cmovb rsi, rcx
   sub rsi, rcx
-  mov rcx, qword ptr [rsp + 16]                          // column_bytes
+  mov rcx, qword ptr [rsp + 8]                           // column_bytes
   lea rcx, [rcx + 128]
   mov r8, qword ptr [rdi + 8*11]                         // rhs_stride
   lea rdx, [rdx + r8]
   sub rax, 32                                            // next n
   ja L(n)
 L(n_done):
+  sfence
   tilerelease
 #if defined(__ELF__) || defined(__APPLE__)
   mov rbx, qword ptr [rsp + 2128]

@@ -102,22 +102,22 @@ tw_matmul_i32_qai8dxp16x64_qsi4cxp32x4_16x32_amx_int8_u128_near_asm:
   jz L(n_done)
 L(n):
   mov qword ptr [rsp + 24], rsi                          // n_left, kept in the frame
-  mov qword ptr [rsp + 16], rcx                          // column_bytes, kept in the frame
+  mov qword ptr [rsp + 8], rcx                           // column_bytes, kept in the frame
   mov rcx, qword ptr [rdi + 8*1]                         // m_left
   mov rsi, qword ptr [rdi + 8*12]                        // dst
-  mov r8, qword ptr [rsp + 16]                           // column_bytes
+  mov r8, qword ptr [rsp + 8]                            // column_bytes
   lea rsi, [rsi + r8]                                    // dst_tile
   mov r8, qword ptr [rdi + 8*5]                          // lhs_panel
   mov r9, rcx                                            // m_left
   test rcx, rcx
   jz L(m_done)
 L(m):
-  mov qword ptr [rsp + 8], r9                            // m_left, kept in the frame
-  mov qword ptr [rsp + 0], rsi                           // dst_tile, kept in the frame
+  mov qword ptr [rsp + 32], rsi                          // dst_tile, kept in the frame
+  mov qword ptr [rsp + 0], r9                            // m_left, kept in the frame
   mov rsi, qword ptr [rdi + 8*3]                         // k
   lea rsi, [rsi + 63]
   and rsi, -64                                           // k_padded
-  mov qword ptr [rsp + 32], rsi                          // k_padded, kept in the frame
+  mov qword ptr [rsp + 16], rsi                          // k_padded, kept in the frame
   lea rsi, [rsp + 96]                                    // scratch
   and rsi, -64                                           // scratch
   mov r9, qword ptr [rdi + 8*3]                          // k
@@ -656,6 +656,22 @@ L(k_rest_2_done):
   ja L(k_part)
 L(k_part_done):
   mov r9, 128
+  mov r10, 32
+  mov r11, qword ptr [rsp + 24]                          // n_left
+  cmp r10, r11
+  cmovb r10, r11
+  sub r10, r11
+  mov r11, qword ptr [rdi + 8*13]                        // dst_stride
+  mov rbx, qword ptr [rsp + 32]                          // dst_tile
+  and rbx, 63
+  lea r10, [r10 + rbx]                                   // against_streaming
+  and r11, 63
+  lea r10, [r10 + r11]                                   // against_streaming
+  mov r11, qword ptr [rdi + 8*18]                        // flags
+  and r11, 1
+  mov rbx, 0
+  test r10, r10                                          // streams
+  cmovz rbx, r11
   mov r10, qword ptr [rdi + 8*3]                         // k
   lea r10, [r10 + 31]
   and r10, -32                                           // padded
@@ -665,93 +681,101 @@ L(k_part_done):
   vmovdqu64 zmm0, zmmword ptr [r10 + 0]                  // colsum_0
   vmovdqu64 zmm1, zmmword ptr [r10 + 64]                 // colsum_1
   mov r10, 16
-  mov r11, qword ptr [rsp + 32]                          // k_padded
+  mov r11, qword ptr [rsp + 16]                          // k_padded
   imul r11, r10
   lea r10, [r11 + 64]
   lea r10, [r8 + r10]                                    // field
   mov r11, 16
-  mov rbx, qword ptr [rsp + 32]                          // k_padded
-  imul rbx, r11
-  lea r11, [r8 + rbx]                                    // field
-  mov rbx, 16
-  mov rbp, qword ptr [rsp + 24]                          // n_left
-  cmp rbp, rbx
-  cmova rbp, rbx
-  mov rbx, -1
-  bzhi rbx, rbx, rbp
-  kmovw k1, ebx                                          // columns
-  mov rbx, 16
-  mov rbp, qword ptr [rsp + 24]                          // n_left
-  cmp rbp, rbx
-  cmovb rbp, rbx
-  sub rbp, rbx
-  mov rbx, 16
-  cmp rbp, rbx
-  cmova rbp, rbx
-  mov rbx, -1
-  bzhi rbx, rbx, rbp
-  kmovw k2, ebx                                          // columns
-  mov rbx, qword ptr [rdi + 8*3]                         // k
-  lea rbx, [rbx + 31]
-  and rbx, -32                                           // padded
+  mov rbp, qword ptr [rsp + 16]                          // k_padded
+  imul rbp, r11
+  lea r11, [r8 + rbp]                                    // field
   mov rbp, 16
-  imul rbx, rbp
-  lea rbx, [rbx + 256]
-  lea rbx, [rdx + rbx]                                   // field
-  mov rbp, qword ptr [rdi + 8*14]                        // bias
-  mov r12, qword ptr [rsp + 16]                          // column_bytes
-  lea r12, [rbp + r12]
-  test rbp, rbp                                          // bias
-  cmovz r12, rbx
-  vmovdqu32 zmm2{k1}{z}, zmmword ptr [r12 + 0]           // bias
-  vmovdqu32 zmm3{k2}{z}, zmmword ptr [r12 + 64]          // bias
-  mov rbx, 128
-  tilestored [rsi + rbx + 0], tmm0                       // tile_0_0
-  tilestored [rsi + rbx + 64], tmm1                      // tile_0_1
-  mov rbx, 16
-  mov rbp, qword ptr [rsp + 8]                           // m_left
-  cmp rbp, rbx                                           // rows
-  cmova rbp, rbx
-  mov rbx, 0                                             // row
-  mov r12, qword ptr [rsp + 0]                           // dst_tile
-  test rbp, rbp
+  mov r12, qword ptr [rsp + 24]                          // n_left
+  cmp r12, rbp
+  cmova r12, rbp
+  mov rbp, -1
+  bzhi rbp, rbp, r12
+  kmovw k1, ebp                                          // columns
+  mov rbp, 16
+  mov r12, qword ptr [rsp + 24]                          // n_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
+  mov rbp, 16
+  cmp r12, rbp
+  cmova r12, rbp
+  mov rbp, -1
+  bzhi rbp, rbp, r12
+  kmovw k2, ebp                                          // columns
+  mov rbp, qword ptr [rdi + 8*3]                         // k
+  lea rbp, [rbp + 31]
+  and rbp, -32                                           // padded
+  mov r12, 16
+  imul rbp, r12
+  lea rbp, [rbp + 256]
+  lea rbp, [rdx + rbp]                                   // field
+  mov r12, qword ptr [rdi + 8*14]                        // bias
+  mov r13, qword ptr [rsp + 8]                           // column_bytes
+  lea r13, [r12 + r13]
+  test r12, r12                                          // bias
+  cmovz r13, rbp
+  vmovdqu32 zmm2{k1}{z}, zmmword ptr [r13 + 0]           // bias
+  vmovdqu32 zmm3{k2}{z}, zmmword ptr [r13 + 64]          // bias
+  mov rbp, 128
+  tilestored [rsi + rbp + 0], tmm0                       // tile_0_0
+  tilestored [rsi + rbp + 64], tmm1                      // tile_0_1
+  mov rbp, 16
+  mov r12, qword ptr [rsp + 0]                           // m_left
+  cmp r12, rbp                                           // rows
+  cmova r12, rbp
+  mov rbp, 0                                             // row
+  mov r13, qword ptr [rsp + 32]                          // dst_tile
+  test r12, r12
   jz L(row_done)
 L(row):
   vpbroadcastd zmm4, dword ptr [r10 + 0]                 // zero
   vpbroadcastd zmm5, dword ptr [r11 + 0]                 // sum_of_codes
   vpslld zmm5, zmm5, 3                                   // sum_of_codes
-  mov r13, rbx                                           // row
-  imul r13, r9
-  lea r13, [rsi + r13]                                   // row_sums
-  vmovdqu64 zmm6, zmmword ptr [r13 + 0]                  // sum_0
+  mov r14, rbp                                           // row
+  imul r14, r9
+  lea r14, [rsi + r14]                                   // row_sums
+  vmovdqu64 zmm6, zmmword ptr [r14 + 0]                  // sum_0
   vpsubd zmm6, zmm6, zmm5                                // sum
   vpmulld zmm7, zmm0, zmm4                               // product
   vpaddd zmm6, zmm6, zmm7                                // sum
   vpaddd zmm6, zmm6, zmm2                                // sum
-  vmovdqu32 zmmword ptr [r12 + 0]{k1}, zmm6              // sum
-  vmovdqu64 zmm6, zmmword ptr [r13 + 64]                 // sum_1
-  vpsubd zmm5, zmm6, zmm5                                // sum
+  vmovdqu64 zmm7, zmmword ptr [r14 + 64]                 // sum_1
+  vpsubd zmm5, zmm7, zmm5                                // sum
   vpmulld zmm4, zmm1, zmm4                               // product
   vpaddd zmm4, zmm5, zmm4                                // sum
   vpaddd zmm4, zmm4, zmm3                                // sum
-  vmovdqu32 zmmword ptr [r12 + 64]{k2}, zmm4             // sum
-  lea rbx, [rbx + 1]                                     // row
-  mov r13, qword ptr [rdi + 8*13]                        // dst_stride
-  lea r12, [r12 + r13]                                   // dst
+  mov r14, 0                                             // no
+  cmp rbx, r14                                           // unless streams equal no
+  jne L(if_else)
+  vmovdqu32 zmmword ptr [r13 + 0]{k1}, zmm6              // sum
+  vmovdqu32 zmmword ptr [r13 + 64]{k2}, zmm4             // sum
+  jmp L(if_done)
+L(if_else):
+  vmovntdq zmmword ptr [r13 + 0], zmm6                   // sum
+  vmovntdq zmmword ptr [r13 + 64], zmm4                  // sum
+L(if_done):
+  lea rbp, [rbp + 1]                                     // row
+  mov r14, qword ptr [rdi + 8*13]                        // dst_stride
+  lea r13, [r13 + r14]                                   // dst
   lea r10, [r10 + 4]
   lea r11, [r11 + 4]
-  sub rbp, 1                                             // next row
+  sub r12, 1                                             // next row
   ja L(row)
 L(row_done):
   mov rsi, qword ptr [rdi + 8*13]                        // dst_stride
   mov r9, 16
   imul rsi, r9
   mov r10, 16
-  mov r9, qword ptr [rsp + 8]                            // m_left
+  mov r9, qword ptr [rsp + 0]                            // m_left
   cmp r9, r10
   cmovb r9, r10
   sub r9, r10
-  mov r10, qword ptr [rsp + 0]                           // dst_tile
+  mov r10, qword ptr [rsp + 32]                          // dst_tile
   lea rsi, [r10 + rsi]
   mov r10, qword ptr [rdi + 8*6]                         // lhs_stride
   lea r8, [r8 + r10]
@@ -763,13 +787,14 @@ L(m_done):
   cmp rsi, rcx
   cmovb rsi, rcx
   sub rsi, rcx
-  mov rcx, qword ptr [rsp + 16]                          // column_bytes
+  mov rcx, qword ptr [rsp + 8]                           // column_bytes
   lea rcx, [rcx + 128]
   mov r8, qword ptr [rdi + 8*11]                         // rhs_stride
   lea rdx, [rdx + r8]
   sub rax, 32                                            // next n
   ja L(n)
 L(n_done):
+  sfence
   tilerelease
 #if defined(__ELF__) || defined(__APPLE__)
   mov rbx, qword ptr [rsp + 4192]

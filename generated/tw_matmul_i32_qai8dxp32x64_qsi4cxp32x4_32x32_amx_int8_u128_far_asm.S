@@ -139,12 +139,12 @@ tw_matmul_i32_qai8dxp32x64_qsi4cxp32x4_32x32_amx_int8_u128_far_asm:
   jz L(n_done)
 L(n):
   mov qword ptr [rsp + 24], rdi                          // n_left, kept in the frame
-  mov qword ptr [rsp + 16], rcx                          // column_bytes, kept in the frame
+  mov qword ptr [rsp + 8], rcx                           // column_bytes, kept in the frame
   mov rcx, qword ptr [rsp + 40]                          // args
   mov rcx, qword ptr [rcx + 8*1]                         // m_left
   mov rdi, qword ptr [rsp + 40]                          // args
   mov rdi, qword ptr [rdi + 8*12]                        // dst
-  mov r8, qword ptr [rsp + 16]                           // column_bytes
+  mov r8, qword ptr [rsp + 8]                            // column_bytes
   lea rdi, [rdi + r8]                                    // dst_tile
   mov r8, qword ptr [rsp + 40]                           // args
   mov r8, qword ptr [r8 + 8*5]                           // lhs_panel
@@ -155,13 +155,13 @@ L(n):
   test rcx, rcx
   jz L(m_done)
 L(m):
-  mov qword ptr [rsp + 8], r10                           // m_left, kept in the frame
-  mov qword ptr [rsp + 0], rdi                           // dst_tile, kept in the frame
+  mov qword ptr [rsp + 32], rdi                          // dst_tile, kept in the frame
+  mov qword ptr [rsp + 0], r10                           // m_left, kept in the frame
   mov rdi, qword ptr [rsp + 40]                          // args
   mov rdi, qword ptr [rdi + 8*3]                         // k
   lea rdi, [rdi + 63]
   and rdi, -64                                           // k_padded
-  mov qword ptr [rsp + 32], rdi                          // k_padded, kept in the frame
+  mov qword ptr [rsp + 16], rdi                          // k_padded, kept in the frame
   lea rdi, [rsp + 96]                                    // scratch
   and rdi, -64                                           // scratch
   mov r10, qword ptr [rsp + 40]                          // args
@@ -715,6 +715,24 @@ L(k_rest_2_done):
   ja L(k_part)
 L(k_part_done):
   mov r10, 128
+  mov r11, 32
+  mov rbx, qword ptr [rsp + 24]                          // n_left
+  cmp r11, rbx
+  cmovb r11, rbx
+  sub r11, rbx
+  mov rbx, qword ptr [rsp + 40]                          // args
+  mov rbx, qword ptr [rbx + 8*13]                        // dst_stride
+  mov rbp, qword ptr [rsp + 32]                          // dst_tile
+  and rbp, 63
+  lea r11, [r11 + rbp]                                   // against_streaming
+  and rbx, 63
+  lea r11, [r11 + rbx]                                   // against_streaming
+  mov rbx, qword ptr [rsp + 40]                          // args
+  mov rbx, qword ptr [rbx + 8*18]                        // flags
+  and rbx, 1
+  mov rbp, 0
+  test r11, r11                                          // streams
+  cmovz rbp, rbx
   mov r11, qword ptr [rsp + 40]                          // args
   mov r11, qword ptr [r11 + 8*3]                         // k
   lea r11, [r11 + 31]
@@ -725,127 +743,143 @@ L(k_part_done):
   vmovdqu64 zmm0, zmmword ptr [r11 + 0]                  // colsum_0
   vmovdqu64 zmm1, zmmword ptr [r11 + 64]                 // colsum_1
   mov r11, 32
-  mov rbx, qword ptr [rsp + 32]                          // k_padded
+  mov rbx, qword ptr [rsp + 16]                          // k_padded
   imul rbx, r11
   lea r11, [rbx + 128]
   lea r11, [r8 + r11]                                    // field
   mov rbx, 32
-  mov rbp, qword ptr [rsp + 32]                          // k_padded
-  imul rbp, rbx
-  lea rbx, [r8 + rbp]                                    // field
-  mov rbp, 16
-  mov r12, qword ptr [rsp + 24]                          // n_left
-  cmp r12, rbp
-  cmova r12, rbp
-  mov rbp, -1
-  bzhi rbp, rbp, r12
-  kmovw k1, ebp                                          // columns
-  mov rbp, 16
-  mov r12, qword ptr [rsp + 24]                          // n_left
-  cmp r12, rbp
-  cmovb r12, rbp
-  sub r12, rbp
-  mov rbp, 16
-  cmp r12, rbp
-  cmova r12, rbp
-  mov rbp, -1
-  bzhi rbp, rbp, r12
-  kmovw k2, ebp                                          // columns
-  mov rbp, qword ptr [rsp + 40]                          // args
-  mov rbp, qword ptr [rbp + 8*3]                         // k
-  lea rbp, [rbp + 31]
-  and rbp, -32                                           // padded
+  mov r12, qword ptr [rsp + 16]                          // k_padded
+  imul r12, rbx
+  lea rbx, [r8 + r12]                                    // field
   mov r12, 16
-  imul rbp, r12
-  lea rbp, [rbp + 256]
-  lea rbp, [rdx + rbp]                                   // field
+  mov r13, qword ptr [rsp + 24]                          // n_left
+  cmp r13, r12
+  cmova r13, r12
+  mov r12, -1
+  bzhi r12, r12, r13
+  kmovw k1, r12d                                         // columns
+  mov r12, 16
+  mov r13, qword ptr [rsp + 24]                          // n_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
+  mov r12, 16
+  cmp r13, r12
+  cmova r13, r12
+  mov r12, -1
+  bzhi r12, r12, r13
+  kmovw k2, r12d                                         // columns
   mov r12, qword ptr [rsp + 40]                          // args
-  mov r12, qword ptr [r12 + 8*14]                        // bias
-  mov r13, qword ptr [rsp + 16]                          // column_bytes
-  lea r13, [r12 + r13]
-  test r12, r12                                          // bias
-  cmovz r13, rbp
-  vmovdqu32 zmm2{k1}{z}, zmmword ptr [r13 + 0]           // bias
-  vmovdqu32 zmm3{k2}{z}, zmmword ptr [r13 + 64]          // bias
-  mov rbp, 128
-  tilestored [rdi + rbp + 0], tmm0                       // tile_0_0
-  tilestored [rdi + rbp + 64], tmm1                      // tile_0_1
-  mov rbp, 16
-  mov r12, qword ptr [rsp + 8]                           // m_left
-  cmp r12, rbp                                           // rows
-  cmova r12, rbp
-  mov rbp, 0                                             // row
-  mov r13, qword ptr [rsp + 0]                           // dst_tile
-  test r12, r12
+  mov r12, qword ptr [r12 + 8*3]                         // k
+  lea r12, [r12 + 31]
+  and r12, -32                                           // padded
+  mov r13, 16
+  imul r12, r13
+  lea r12, [r12 + 256]
+  lea r12, [rdx + r12]                                   // field
+  mov r13, qword ptr [rsp + 40]                          // args
+  mov r13, qword ptr [r13 + 8*14]                        // bias
+  mov r14, qword ptr [rsp + 8]                           // column_bytes
+  lea r14, [r13 + r14]
+  test r13, r13                                          // bias
+  cmovz r14, r12
+  vmovdqu32 zmm2{k1}{z}, zmmword ptr [r14 + 0]           // bias
+  vmovdqu32 zmm3{k2}{z}, zmmword ptr [r14 + 64]          // bias
+  mov r12, 128
+  tilestored [rdi + r12 + 0], tmm0                       // tile_0_0
+  tilestored [rdi + r12 + 64], tmm1                      // tile_0_1
+  mov r12, 16
+  mov r13, qword ptr [rsp + 0]                           // m_left
+  cmp r13, r12                                           // rows
+  cmova r13, r12
+  mov r12, 0                                             // row
+  mov r14, qword ptr [rsp + 32]                          // dst_tile
+  test r13, r13
   jz L(row_done)
 L(row):
   vpbroadcastd zmm4, dword ptr [r11 + 0]                 // zero
   vpbroadcastd zmm5, dword ptr [rbx + 0]                 // sum_of_codes
   vpslld zmm5, zmm5, 3                                   // sum_of_codes
-  mov r14, rbp                                           // row
-  imul r14, r10
-  lea r14, [rdi + r14]                                   // row_sums
-  vmovdqu64 zmm6, zmmword ptr [r14 + 0]                  // sum_0
+  mov r15, r12                                           // row
+  imul r15, r10
+  lea r15, [rdi + r15]                                   // row_sums
+  vmovdqu64 zmm6, zmmword ptr [r15 + 0]                  // sum_0
   vpsubd zmm6, zmm6, zmm5                                // sum
   vpmulld zmm7, zmm0, zmm4                               // product
   vpaddd zmm6, zmm6, zmm7                                // sum
   vpaddd zmm6, zmm6, zmm2                                // sum
-  vmovdqu32 zmmword ptr [r13 + 0]{k1}, zmm6              // sum
-  vmovdqu64 zmm6, zmmword ptr [r14 + 64]                 // sum_1
-  vpsubd zmm5, zmm6, zmm5                                // sum
+  vmovdqu64 zmm7, zmmword ptr [r15 + 64]                 // sum_1
+  vpsubd zmm5, zmm7, zmm5                                // sum
   vpmulld zmm4, zmm1, zmm4                               // product
   vpaddd zmm4, zmm5, zmm4                                // sum
   vpaddd zmm4, zmm4, zmm3                                // sum
-  vmovdqu32 zmmword ptr [r13 + 64]{k2}, zmm4             // sum
-  lea rbp, [rbp + 1]                                     // row
-  mov r14, qword ptr [rsp + 40]                          // args
-  mov r14, qword ptr [r14 + 8*13]                        // dst_stride
-  lea r13, [r13 + r14]                                   // dst
+  mov r15, 0                                             // no
+  cmp rbp, r15                                           // unless streams equal no
+  jne L(if_else)
+  vmovdqu32 zmmword ptr [r14 + 0]{k1}, zmm6              // sum
+  vmovdqu32 zmmword ptr [r14 + 64]{k2}, zmm4             // sum
+  jmp L(if_done)
+L(if_else):
+  vmovntdq zmmword ptr [r14 + 0], zmm6                   // sum
+  vmovntdq zmmword ptr [r14 + 64], zmm4                  // sum
+L(if_done):
+  lea r12, [r12 + 1]                                     // row
+  mov r15, qword ptr [rsp + 40]                          // args
+  mov r15, qword ptr [r15 + 8*13]                        // dst_stride
+  lea r14, [r14 + r15]                                   // dst
   lea r11, [r11 + 4]
   lea rbx, [rbx + 4]
-  sub r12, 1                                             // next row
+  sub r13, 1                                             // next row
   ja L(row)
 L(row_done):
-  mov rbp, 128
-  tilestored [rdi + rbp + 0], tmm2                       // tile_1_0
-  tilestored [rdi + rbp + 64], tmm3                      // tile_1_1
-  mov rbp, 16
-  mov r12, qword ptr [rsp + 8]                           // m_left
-  cmp r12, rbp
-  cmovb r12, rbp
-  sub r12, rbp
-  mov rbp, 16
-  cmp r12, rbp                                           // rows
-  cmova r12, rbp
-  mov rbp, 0                                             // row
-  test r12, r12
+  mov r12, 128
+  tilestored [rdi + r12 + 0], tmm2                       // tile_1_0
+  tilestored [rdi + r12 + 64], tmm3                      // tile_1_1
+  mov r12, 16
+  mov r13, qword ptr [rsp + 0]                           // m_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
+  mov r12, 16
+  cmp r13, r12                                           // rows
+  cmova r13, r12
+  mov r12, 0                                             // row
+  test r13, r13
   jz L(row_2_done)
 L(row_2):
   vpbroadcastd zmm4, dword ptr [r11 + 0]                 // zero
   vpbroadcastd zmm5, dword ptr [rbx + 0]                 // sum_of_codes
   vpslld zmm5, zmm5, 3                                   // sum_of_codes
-  mov r14, rbp                                           // row
-  imul r14, r10
-  lea r14, [rdi + r14]                                   // row_sums
-  vmovdqu64 zmm6, zmmword ptr [r14 + 0]                  // sum_0
+  mov r15, r12                                           // row
+  imul r15, r10
+  lea r15, [rdi + r15]                                   // row_sums
+  vmovdqu64 zmm6, zmmword ptr [r15 + 0]                  // sum_0
   vpsubd zmm6, zmm6, zmm5                                // sum
   vpmulld zmm7, zmm0, zmm4                               // product
   vpaddd zmm6, zmm6, zmm7                                // sum
   vpaddd zmm6, zmm6, zmm2                                // sum
-  vmovdqu32 zmmword ptr [r13 + 0]{k1}, zmm6              // sum
-  vmovdqu64 zmm6, zmmword ptr [r14 + 64]                 // sum_1
-  vpsubd zmm5, zmm6, zmm5                                // sum
+  vmovdqu64 zmm7, zmmword ptr [r15 + 64]                 // sum_1
+  vpsubd zmm5, zmm7, zmm5                                // sum
   vpmulld zmm4, zmm1, zmm4                               // product
   vpaddd zmm4, zmm5, zmm4                                // sum
   vpaddd zmm4, zmm4, zmm3                                // sum
-  vmovdqu32 zmmword ptr [r13 + 64]{k2}, zmm4             // sum
-  lea rbp, [rbp + 1]                                     // row
-  mov r14, qword ptr [rsp + 40]                          // args
-  mov r14, qword ptr [r14 + 8*13]                        // dst_stride
-  lea r13, [r13 + r14]                                   // dst
+  mov r15, 0                                             // no
+  cmp rbp, r15                                           // unless streams equal no
+  jne L(if_2_else)
+  vmovdqu32 zmmword ptr [r14 + 0]{k1}, zmm6              // sum
+  vmovdqu32 zmmword ptr [r14 + 64]{k2}, zmm4             // sum
+  jmp L(if_2_done)
+L(if_2_else):
+  vmovntdq zmmword ptr [r14 + 0], zmm6                   // sum
+  vmovntdq zmmword ptr [r14 + 64], zmm4                  // sum
+L(if_2_done):
+  lea r12, [r12 + 1]                                     // row
+  mov r15, qword ptr [rsp + 40]                          // args
+  mov r15, qword ptr [r15 + 8*13]                        // dst_stride
+  lea r14, [r14 + r15]                                   // dst
   lea r11, [r11 + 4]
   lea rbx, [rbx + 4]
-  sub r12, 1                                             // next row
+  sub r13, 1                                             // next row
   ja L(row_2)
 L(row_2_done):
   mov rdi, qword ptr [rsp + 40]                          // args
@@ -853,11 +887,11 @@ L(row_2_done):
   mov r10, 32
   imul rdi, r10
   mov r11, 32
-  mov r10, qword ptr [rsp + 8]                           // m_left
+  mov r10, qword ptr [rsp + 0]                           // m_left
   cmp r10, r11
   cmovb r10, r11
   sub r10, r11
-  mov r11, qword ptr [rsp + 0]                           // dst_tile
+  mov r11, qword ptr [rsp + 32]                          // dst_tile
   lea rdi, [r11 + rdi]
   mov r11, qword ptr [rsp + 40]                          // args
   mov r11, qword ptr [r11 + 8*6]                         // lhs_stride
@@ -870,7 +904,7 @@ L(m_done):
   cmp rdi, rcx
   cmovb rdi, rcx
   sub rdi, rcx
-  mov rcx, qword ptr [rsp + 16]                          // column_bytes
+  mov rcx, qword ptr [rsp + 8]                           // column_bytes
   lea rcx, [rcx + 128]
   mov r8, qword ptr [rsp + 40]                           // args
   mov r8, qword ptr [r8 + 8*11]                          // rhs_stride
@@ -878,6 +912,7 @@ L(m_done):
   sub rax, 32                                            // next n
   ja L(n)
 L(n_done):
+  sfence
   tilerelease
 #if defined(__ELF__) || defined(__APPLE__)
   mov rbx, qword ptr [rsp + 4192]

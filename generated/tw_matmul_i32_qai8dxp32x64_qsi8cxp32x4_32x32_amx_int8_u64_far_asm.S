@@ -12,7 +12,7 @@
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax n_left  rcx m_left  rdx rhs_panel  rsi ahead_step  rdi args  r8 scratch  r9 lhs_panel
+//  rax n_left  rcx m_left  rdx rhs_panel  rsi ahead_step  rdi args  r8 dst_tile  r9 scratch
 //  r10 ahead  r11 padded  rbx -  rbp -  r12 k_left  r13 lhs_panel  r14 rhs_panel  tmm0 tile_0_0
 //  tmm1 tile_0_1  tmm2 tile_1_0  tmm3 tile_1_1  tmm4 a_0  tmm5 b_0 ...  tmm6 a_1
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
@@ -132,10 +132,10 @@ tw_matmul_i32_qai8dxp32x64_qsi8cxp32x4_32x32_amx_int8_u64_far_asm:
   jz L(n_done)
 L(n):
   mov qword ptr [rsp + 32], r8                           // n_left, kept in the frame
-  mov qword ptr [rsp + 24], rcx                          // column_bytes, kept in the frame
+  mov qword ptr [rsp + 16], rcx                          // column_bytes, kept in the frame
   mov rcx, qword ptr [rdi + 8*1]                         // m_left
   mov r8, qword ptr [rdi + 8*12]                         // dst
-  mov r9, qword ptr [rsp + 24]                           // column_bytes
+  mov r9, qword ptr [rsp + 16]                           // column_bytes
   lea r8, [r8 + r9]                                      // dst_tile
   mov r9, qword ptr [rdi + 8*5]                          // lhs_panel
   mov r10, qword ptr [rdi + 8*19]                        // rhs_prefetch
@@ -144,14 +144,14 @@ L(n):
   test rcx, rcx
   jz L(m_done)
 L(m):
-  mov qword ptr [rsp + 16], r11                          // m_left, kept in the frame
-  mov qword ptr [rsp + 8], r8                            // dst_tile, kept in the frame
-  mov r8, qword ptr [rdi + 8*3]                          // k
-  lea r8, [r8 + 63]
-  and r8, -64                                            // k_padded
-  mov qword ptr [rsp + 40], r8                           // k_padded, kept in the frame
-  lea r8, [rsp + 96]                                     // scratch
-  and r8, -64                                            // scratch
+  mov qword ptr [rsp + 40], r9                           // lhs_panel, kept in the frame
+  mov qword ptr [rsp + 8], r11                           // m_left, kept in the frame
+  mov r9, qword ptr [rdi + 8*3]                          // k
+  lea r9, [r9 + 63]
+  and r9, -64                                            // k_padded
+  mov qword ptr [rsp + 24], r9                           // k_padded, kept in the frame
+  lea r9, [rsp + 96]                                     // scratch
+  and r9, -64                                            // scratch
   mov r11, qword ptr [rdi + 8*3]                         // k
   lea r11, [r11 + 31]
   and r11, -32                                           // padded
@@ -163,7 +163,7 @@ L(m):
   tilezero tmm3                                          // tile_1_1
   mov r12, r11                                           // padded
   shr r12, 6                                             // k_steps
-  mov r13, r9                                            // lhs_panel
+  mov r13, qword ptr [rsp + 40]                          // lhs_panel
   mov r14, rdx                                           // rhs_panel
   test r12, r12
   jz L(k_done)
@@ -226,42 +226,42 @@ L(k_done):
   jz L(k_part_done)
 L(k_part):
   vpxord zmm0, zmm0, zmm0                                // zero
-  vmovdqu64 zmmword ptr [r8 + 0], zmm0                   // zero
-  vmovdqu64 zmmword ptr [r8 + 64], zmm0                  // zero
-  vmovdqu64 zmmword ptr [r8 + 128], zmm0                 // zero
-  vmovdqu64 zmmword ptr [r8 + 192], zmm0                 // zero
-  vmovdqu64 zmmword ptr [r8 + 256], zmm0                 // zero
-  vmovdqu64 zmmword ptr [r8 + 320], zmm0                 // zero
-  vmovdqu64 zmmword ptr [r8 + 384], zmm0                 // zero
-  vmovdqu64 zmmword ptr [r8 + 448], zmm0                 // zero
-  vmovdqu64 zmmword ptr [r8 + 512], zmm0                 // zero
-  vmovdqu64 zmmword ptr [r8 + 576], zmm0                 // zero
-  vmovdqu64 zmmword ptr [r8 + 640], zmm0                 // zero
-  vmovdqu64 zmmword ptr [r8 + 704], zmm0                 // zero
-  vmovdqu64 zmmword ptr [r8 + 768], zmm0                 // zero
-  vmovdqu64 zmmword ptr [r8 + 832], zmm0                 // zero
-  vmovdqu64 zmmword ptr [r8 + 896], zmm0                 // zero
-  vmovdqu64 zmmword ptr [r8 + 960], zmm0                 // zero
+  vmovdqu64 zmmword ptr [r9 + 0], zmm0                   // zero
+  vmovdqu64 zmmword ptr [r9 + 64], zmm0                  // zero
+  vmovdqu64 zmmword ptr [r9 + 128], zmm0                 // zero
+  vmovdqu64 zmmword ptr [r9 + 192], zmm0                 // zero
+  vmovdqu64 zmmword ptr [r9 + 256], zmm0                 // zero
+  vmovdqu64 zmmword ptr [r9 + 320], zmm0                 // zero
+  vmovdqu64 zmmword ptr [r9 + 384], zmm0                 // zero
+  vmovdqu64 zmmword ptr [r9 + 448], zmm0                 // zero
+  vmovdqu64 zmmword ptr [r9 + 512], zmm0                 // zero
+  vmovdqu64 zmmword ptr [r9 + 576], zmm0                 // zero
+  vmovdqu64 zmmword ptr [r9 + 640], zmm0                 // zero
+  vmovdqu64 zmmword ptr [r9 + 704], zmm0                 // zero
+  vmovdqu64 zmmword ptr [r9 + 768], zmm0                 // zero
+  vmovdqu64 zmmword ptr [r9 + 832], zmm0                 // zero
+  vmovdqu64 zmmword ptr [r9 + 896], zmm0                 // zero
+  vmovdqu64 zmmword ptr [r9 + 960], zmm0                 // zero
   vpxord zmm0, zmm0, zmm0                                // zero
-  vmovdqu64 zmmword ptr [r8 + 1024], zmm0                // zero
-  vmovdqu64 zmmword ptr [r8 + 1088], zmm0                // zero
-  vmovdqu64 zmmword ptr [r8 + 1152], zmm0                // zero
-  vmovdqu64 zmmword ptr [r8 + 1216], zmm0                // zero
-  vmovdqu64 zmmword ptr [r8 + 1280], zmm0                // zero
-  vmovdqu64 zmmword ptr [r8 + 1344], zmm0                // zero
-  vmovdqu64 zmmword ptr [r8 + 1408], zmm0                // zero
-  vmovdqu64 zmmword ptr [r8 + 1472], zmm0                // zero
-  vmovdqu64 zmmword ptr [r8 + 1536], zmm0                // zero
-  vmovdqu64 zmmword ptr [r8 + 1600], zmm0                // zero
-  vmovdqu64 zmmword ptr [r8 + 1664], zmm0                // zero
-  vmovdqu64 zmmword ptr [r8 + 1728], zmm0                // zero
-  vmovdqu64 zmmword ptr [r8 + 1792], zmm0                // zero
-  vmovdqu64 zmmword ptr [r8 + 1856], zmm0                // zero
-  vmovdqu64 zmmword ptr [r8 + 1920], zmm0                // zero
-  vmovdqu64 zmmword ptr [r8 + 1984], zmm0                // zero
+  vmovdqu64 zmmword ptr [r9 + 1024], zmm0                // zero
+  vmovdqu64 zmmword ptr [r9 + 1088], zmm0                // zero
+  vmovdqu64 zmmword ptr [r9 + 1152], zmm0                // zero
+  vmovdqu64 zmmword ptr [r9 + 1216], zmm0                // zero
+  vmovdqu64 zmmword ptr [r9 + 1280], zmm0                // zero
+  vmovdqu64 zmmword ptr [r9 + 1344], zmm0                // zero
+  vmovdqu64 zmmword ptr [r9 + 1408], zmm0                // zero
+  vmovdqu64 zmmword ptr [r9 + 1472], zmm0                // zero
+  vmovdqu64 zmmword ptr [r9 + 1536], zmm0                // zero
+  vmovdqu64 zmmword ptr [r9 + 1600], zmm0                // zero
+  vmovdqu64 zmmword ptr [r9 + 1664], zmm0                // zero
+  vmovdqu64 zmmword ptr [r9 + 1728], zmm0                // zero
+  vmovdqu64 zmmword ptr [r9 + 1792], zmm0                // zero
+  vmovdqu64 zmmword ptr [r9 + 1856], zmm0                // zero
+  vmovdqu64 zmmword ptr [r9 + 1920], zmm0                // zero
+  vmovdqu64 zmmword ptr [r9 + 1984], zmm0                // zero
   mov r10, r11
   mov r12, r14                                           // rhs_panel
-  mov r15, r8                                            // scratch
+  mov r15, r9                                            // scratch
   test r10, r10
   jz L(k_rest_done)
 L(k_rest):
@@ -303,17 +303,33 @@ L(k_rest):
   ja L(k_rest)
 L(k_rest_done):
   tileloadd tmm4, [r13 + rbx + 0]                        // a_0
-  tileloadd tmm5, [r8 + rbx + 0]                         // b_0
+  tileloadd tmm5, [r9 + rbx + 0]                         // b_0
   tdpbsud tmm0, tmm4, tmm5                               // tile_0_0
   tileloadd tmm6, [r13 + rbx + 1024]                     // a_1
   tdpbsud tmm2, tmm6, tmm5                               // tile_1_0
-  tileloadd tmm5, [r8 + rbx + 1024]                      // b_1
+  tileloadd tmm5, [r9 + rbx + 1024]                      // b_1
   tdpbsud tmm1, tmm4, tmm5                               // tile_0_1
   tdpbsud tmm3, tmm6, tmm5                               // tile_1_1
   sub rbp, 1                                             // next k_part
   ja L(k_part)
 L(k_part_done):
   mov r10, 128
+  mov r11, 32
+  mov rbx, qword ptr [rsp + 32]                          // n_left
+  cmp r11, rbx
+  cmovb r11, rbx
+  sub r11, rbx
+  mov rbx, qword ptr [rdi + 8*13]                        // dst_stride
+  mov rbp, r8                                            // dst_tile
+  and rbp, 63
+  lea r11, [r11 + rbp]                                   // against_streaming
+  and rbx, 63
+  lea r11, [r11 + rbx]                                   // against_streaming
+  mov rbx, qword ptr [rdi + 8*18]                        // flags
+  and rbx, 1
+  mov rbp, 0
+  test r11, r11                                          // streams
+  cmovz rbp, rbx
   mov r11, qword ptr [rdi + 8*3]                         // k
   lea r11, [r11 + 31]
   and r11, -32                                           // padded
@@ -323,137 +339,155 @@ L(k_part_done):
   vmovdqu64 zmm0, zmmword ptr [r11 + 0]                  // colsum_0
   vmovdqu64 zmm1, zmmword ptr [r11 + 64]                 // colsum_1
   mov r11, 32
-  mov rbx, qword ptr [rsp + 40]                          // k_padded
+  mov rbx, qword ptr [rsp + 24]                          // k_padded
   imul rbx, r11
   lea r11, [rbx + 128]
-  lea r11, [r9 + r11]                                    // field
+  mov rbx, qword ptr [rsp + 40]                          // lhs_panel
+  lea r11, [rbx + r11]                                   // field
   mov rbx, 32
-  mov rbp, qword ptr [rsp + 40]                          // k_padded
-  imul rbp, rbx
-  lea rbx, [r9 + rbp]                                    // field
-  mov rbp, 16
-  mov r12, qword ptr [rsp + 32]                          // n_left
-  cmp r12, rbp
-  cmova r12, rbp
-  mov rbp, -1
-  bzhi rbp, rbp, r12
-  kmovw k1, ebp                                          // columns
-  mov rbp, 16
-  mov r12, qword ptr [rsp + 32]                          // n_left
-  cmp r12, rbp
-  cmovb r12, rbp
-  sub r12, rbp
-  mov rbp, 16
-  cmp r12, rbp
-  cmova r12, rbp
-  mov rbp, -1
-  bzhi rbp, rbp, r12
-  kmovw k2, ebp                                          // columns
-  mov rbp, qword ptr [rdi + 8*3]                         // k
-  lea rbp, [rbp + 31]
-  and rbp, -32                                           // padded
-  mov r12, 32
-  imul rbp, r12
-  lea rbp, [rbp + 256]
-  lea rbp, [rdx + rbp]                                   // field
-  mov r12, qword ptr [rdi + 8*14]                        // bias
-  mov r13, qword ptr [rsp + 24]                          // column_bytes
-  lea r13, [r12 + r13]
-  test r12, r12                                          // bias
-  cmovz r13, rbp
-  vmovdqu32 zmm2{k1}{z}, zmmword ptr [r13 + 0]           // bias
-  vmovdqu32 zmm3{k2}{z}, zmmword ptr [r13 + 64]          // bias
-  mov rbp, 128
-  tilestored [r8 + rbp + 0], tmm0                        // tile_0_0
-  tilestored [r8 + rbp + 64], tmm1                       // tile_0_1
-  mov rbp, 16
-  mov r12, qword ptr [rsp + 16]                          // m_left
-  cmp r12, rbp                                           // rows
-  cmova r12, rbp
-  mov rbp, 0                                             // row
-  mov r13, qword ptr [rsp + 8]                           // dst_tile
-  test r12, r12
+  mov r12, qword ptr [rsp + 24]                          // k_padded
+  imul r12, rbx
+  mov rbx, qword ptr [rsp + 40]                          // lhs_panel
+  lea rbx, [rbx + r12]                                   // field
+  mov r12, 16
+  mov r13, qword ptr [rsp + 32]                          // n_left
+  cmp r13, r12
+  cmova r13, r12
+  mov r12, -1
+  bzhi r12, r12, r13
+  kmovw k1, r12d                                         // columns
+  mov r12, 16
+  mov r13, qword ptr [rsp + 32]                          // n_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
+  mov r12, 16
+  cmp r13, r12
+  cmova r13, r12
+  mov r12, -1
+  bzhi r12, r12, r13
+  kmovw k2, r12d                                         // columns
+  mov r12, qword ptr [rdi + 8*3]                         // k
+  lea r12, [r12 + 31]
+  and r12, -32                                           // padded
+  mov r13, 32
+  imul r12, r13
+  lea r12, [r12 + 256]
+  lea r12, [rdx + r12]                                   // field
+  mov r13, qword ptr [rdi + 8*14]                        // bias
+  mov r14, qword ptr [rsp + 16]                          // column_bytes
+  lea r14, [r13 + r14]
+  test r13, r13                                          // bias
+  cmovz r14, r12
+  vmovdqu32 zmm2{k1}{z}, zmmword ptr [r14 + 0]           // bias
+  vmovdqu32 zmm3{k2}{z}, zmmword ptr [r14 + 64]          // bias
+  mov r12, 128
+  tilestored [r9 + r12 + 0], tmm0                        // tile_0_0
+  tilestored [r9 + r12 + 64], tmm1                       // tile_0_1
+  mov r12, 16
+  mov r13, qword ptr [rsp + 8]                           // m_left
+  cmp r13, r12                                           // rows
+  cmova r13, r12
+  mov r12, 0                                             // row
+  mov r14, r8                                            // dst_tile
+  test r13, r13
   jz L(row_done)
 L(row):
   vpbroadcastd zmm4, dword ptr [r11 + 0]                 // zero
   vpbroadcastd zmm5, dword ptr [rbx + 0]                 // sum_of_codes
   vpslld zmm5, zmm5, 7                                   // sum_of_codes
-  mov r14, rbp                                           // row
-  imul r14, r10
-  lea r14, [r8 + r14]                                    // row_sums
-  vmovdqu64 zmm6, zmmword ptr [r14 + 0]                  // sum_0
+  mov r15, r12                                           // row
+  imul r15, r10
+  lea r15, [r9 + r15]                                    // row_sums
+  vmovdqu64 zmm6, zmmword ptr [r15 + 0]                  // sum_0
   vpsubd zmm6, zmm6, zmm5                                // sum
   vpmulld zmm7, zmm0, zmm4                               // product
   vpaddd zmm6, zmm6, zmm7                                // sum
   vpaddd zmm6, zmm6, zmm2                                // sum
-  vmovdqu32 zmmword ptr [r13 + 0]{k1}, zmm6              // sum
-  vmovdqu64 zmm6, zmmword ptr [r14 + 64]                 // sum_1
-  vpsubd zmm5, zmm6, zmm5                                // sum
+  vmovdqu64 zmm7, zmmword ptr [r15 + 64]                 // sum_1
+  vpsubd zmm5, zmm7, zmm5                                // sum
   vpmulld zmm4, zmm1, zmm4                               // product
   vpaddd zmm4, zmm5, zmm4                                // sum
   vpaddd zmm4, zmm4, zmm3                                // sum
-  vmovdqu32 zmmword ptr [r13 + 64]{k2}, zmm4             // sum
-  lea rbp, [rbp + 1]                                     // row
-  mov r14, qword ptr [rdi + 8*13]                        // dst_stride
-  lea r13, [r13 + r14]                                   // dst
+  mov r15, 0                                             // no
+  cmp rbp, r15                                           // unless streams equal no
+  jne L(if_else)
+  vmovdqu32 zmmword ptr [r14 + 0]{k1}, zmm6              // sum
+  vmovdqu32 zmmword ptr [r14 + 64]{k2}, zmm4             // sum
+  jmp L(if_done)
+L(if_else):
+  vmovntdq zmmword ptr [r14 + 0], zmm6                   // sum
+  vmovntdq zmmword ptr [r14 + 64], zmm4                  // sum
+L(if_done):
+  lea r12, [r12 + 1]                                     // row
+  mov r15, qword ptr [rdi + 8*13]                        // dst_stride
+  lea r14, [r14 + r15]                                   // dst
   lea r11, [r11 + 4]
   lea rbx, [rbx + 4]
-  sub r12, 1                                             // next row
+  sub r13, 1                                             // next row
   ja L(row)
 L(row_done):
-  mov rbp, 128
-  tilestored [r8 + rbp + 0], tmm2                        // tile_1_0
-  tilestored [r8 + rbp + 64], tmm3                       // tile_1_1
-  mov rbp, 16
-  mov r12, qword ptr [rsp + 16]                          // m_left
-  cmp r12, rbp
-  cmovb r12, rbp
-  sub r12, rbp
-  mov rbp, 16
-  cmp r12, rbp                                           // rows
-  cmova r12, rbp
-  mov rbp, 0                                             // row
-  test r12, r12
+  mov r12, 128
+  tilestored [r9 + r12 + 0], tmm2                        // tile_1_0
+  tilestored [r9 + r12 + 64], tmm3                       // tile_1_1
+  mov r12, 16
+  mov r13, qword ptr [rsp + 8]                           // m_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
+  mov r12, 16
+  cmp r13, r12                                           // rows
+  cmova r13, r12
+  mov r12, 0                                             // row
+  test r13, r13
   jz L(row_2_done)
 L(row_2):
   vpbroadcastd zmm4, dword ptr [r11 + 0]                 // zero
   vpbroadcastd zmm5, dword ptr [rbx + 0]                 // sum_of_codes
   vpslld zmm5, zmm5, 7                                   // sum_of_codes
-  mov r14, rbp                                           // row
-  imul r14, r10
-  lea r14, [r8 + r14]                                    // row_sums
-  vmovdqu64 zmm6, zmmword ptr [r14 + 0]                  // sum_0
+  mov r15, r12                                           // row
+  imul r15, r10
+  lea r15, [r9 + r15]                                    // row_sums
+  vmovdqu64 zmm6, zmmword ptr [r15 + 0]                  // sum_0
   vpsubd zmm6, zmm6, zmm5                                // sum
   vpmulld zmm7, zmm0, zmm4                               // product
   vpaddd zmm6, zmm6, zmm7                                // sum
   vpaddd zmm6, zmm6, zmm2                                // sum
-  vmovdqu32 zmmword ptr [r13 + 0]{k1}, zmm6              // sum
-  vmovdqu64 zmm6, zmmword ptr [r14 + 64]                 // sum_1
-  vpsubd zmm5, zmm6, zmm5                                // sum
+  vmovdqu64 zmm7, zmmword ptr [r15 + 64]                 // sum_1
+  vpsubd zmm5, zmm7, zmm5                                // sum
   vpmulld zmm4, zmm1, zmm4                               // product
   vpaddd zmm4, zmm5, zmm4                                // sum
   vpaddd zmm4, zmm4, zmm3                                // sum
-  vmovdqu32 zmmword ptr [r13 + 64]{k2}, zmm4             // sum
-  lea rbp, [rbp + 1]                                     // row
-  mov r14, qword ptr [rdi + 8*13]                        // dst_stride
-  lea r13, [r13 + r14]                                   // dst
+  mov r15, 0                                             // no
+  cmp rbp, r15                                           // unless streams equal no
+  jne L(if_2_else)
+  vmovdqu32 zmmword ptr [r14 + 0]{k1}, zmm6              // sum
+  vmovdqu32 zmmword ptr [r14 + 64]{k2}, zmm4             // sum
+  jmp L(if_2_done)
+L(if_2_else):
+  vmovntdq zmmword ptr [r14 + 0], zmm6                   // sum
+  vmovntdq zmmword ptr [r14 + 64], zmm4                  // sum
+L(if_2_done):
+  lea r12, [r12 + 1]                                     // row
+  mov r15, qword ptr [rdi + 8*13]                        // dst_stride
+  lea r14, [r14 + r15]                                   // dst
   lea r11, [r11 + 4]
   lea rbx, [rbx + 4]
-  sub r12, 1                                             // next row
+  sub r13, 1                                             // next row
   ja L(row_2)
 L(row_2_done):
-  mov r8, qword ptr [rdi + 8*13]                         // dst_stride
+  mov r9, qword ptr [rdi + 8*13]                         // dst_stride
   mov r10, 32
-  imul r8, r10
+  imul r9, r10
   mov r10, 32
-  mov r11, qword ptr [rsp + 16]                          // m_left
+  mov r11, qword ptr [rsp + 8]                           // m_left
   cmp r11, r10
   cmovb r11, r10
   sub r11, r10
-  mov r10, qword ptr [rsp + 8]                           // dst_tile
-  lea r8, [r10 + r8]
-  mov r10, qword ptr [rdi + 8*6]                         // lhs_stride
-  lea r9, [r9 + r10]
+  lea r8, [r8 + r9]
+  mov r9, qword ptr [rdi + 8*6]                          // lhs_stride
+  mov r10, qword ptr [rsp + 40]                          // lhs_panel
+  lea r9, [r10 + r9]
   mov r10, qword ptr [rsp + 0]                           // ahead
   sub rcx, 32                                            // next m
   ja L(m)
@@ -463,13 +497,14 @@ L(m_done):
   cmp r8, rcx
   cmovb r8, rcx
   sub r8, rcx
-  mov rcx, qword ptr [rsp + 24]                          // column_bytes
+  mov rcx, qword ptr [rsp + 16]                          // column_bytes
   lea rcx, [rcx + 128]
   mov r9, qword ptr [rdi + 8*11]                         // rhs_stride
   lea rdx, [rdx + r9]
   sub rax, 32                                            // next n
   ja L(n)
 L(n_done):
+  sfence
   tilerelease
 #if defined(__ELF__) || defined(__APPLE__)
   mov rbx, qword ptr [rsp + 2144]

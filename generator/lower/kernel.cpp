@@ -236,6 +236,7 @@ class KernelWriter {
     push(inits, start(ArgField::rhs, rhs_span_));
     b_.stepped_loop("n", n, v_.tile.n, inits,
                     [&](const std::vector<Value>& p) { return columns(p); });
+    if (can_stream_outputs(v_)) b_.op(OpCode::store_fence);
     return b_.finish();
   }
 

@@ -149,6 +149,10 @@ void OutputStage::store(Value columns, Value row, int64_t vector, Value out) con
         {.bits = bits_, .offset = vector_bytes() * vector});
 }
 
+void OutputStage::stream(Value row, int64_t vector, Value out) const {
+  b_.op(OpCode::store_stream, {row, out}, {.offset = vector_bytes() * vector});
+}
+
 void OutputStage::store_one(Value row, int64_t column, Value out) const {
   const int64_t lanes = t_.lanes().fixed;
   const int64_t within_reach = 128 / bits_;  // those of a segment

@@ -44,6 +44,8 @@ class OutputStage {
   void store(Value row, int64_t vector, Value out) const;
   /// ... of which `columns` exist ...
   void store(Value columns, Value row, int64_t vector, Value out) const;
+  /// ... past the caches, where `row` is at the beginning of a line ...
+  void stream(Value row, int64_t vector, Value out) const;
   /// ... or one column only.
   void store_one(Value row, int64_t column, Value out) const;
   /// Vector registers that it takes, temporaries included.
@@ -115,5 +117,8 @@ void store_sums(const Tile1& t, Rows sums);
 using TileSum = std::function<Value(int64_t block, int64_t vector, Value row, Value negated)>;
 void store_tile_sums(const Tile1& t, const TileSum& sum_of,
                      const std::function<void(int64_t block)>& begin = {});
+/// Can its callers have whole tiles of outputs stored past the caches (TW_STREAM_OUTPUT)? A fence
+/// has to stand behind them then.
+bool can_stream_outputs(const Variant& v);
 
 }  // namespace tw

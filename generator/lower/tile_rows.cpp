@@ -1,5 +1,6 @@
 // How outputs leave accumulator tiles: a loop over the rows of each block of tiles, which ends
-// where the output does. Columns are stored by predicates, all of them or not.
+// where the output does. Columns are stored by predicates, all of them or not, or past the caches:
+// a core whose tiles multiply faster than memory takes outputs would first read what it overwrites.
 #include <fmt/format.h>
 
 #include <optional>
@@ -10,6 +11,8 @@
 namespace tw {
 namespace {
 
+constexpr int64_t stream_output = 1;  // TW_STREAM_OUTPUT
+
 class TileRows {
  public:
   TileRows(const Tile1& t, const TileSum& sum_of, const std::function<void(int64_t)>& begin)
@@ -19,6 +22,7 @@ class TileRows {
         begin_(begin),
         is_part_(t.v.family.operation == Operation::part),
         has_starts_(start_factor(contract_of(t.v), *t.v.family.rhs, t.v.rhs.order.kr) != 0) {
+    if (can_stream_outputs(t.v)) stream_ = whether_to_stream();
     if (is_part_ && t.v.family.dst == ElementType::i32) {  // without any field
       output_.emplace(t);
       has_starts_ = false;
@@ -58,6 +62,18 @@ class TileRows {
   }
 
  private:
+  /// Not 0: the caller wants it, no column is missing, and rows begin at cache lines.
+  Value whether_to_stream() {
+    const Value whole = b_.op(OpCode::length, {}, {.offset = t_.v.tile.n});
+    Value against = b_.op(OpCode::isub_sat, {whole, t_.n_left});
+    for (const Value aligned : {t_.dst, b_.arg(ArgField::dst_stride)}) {
+      const Value beyond = b_.op(OpCode::iand_imm, {aligned}, {.imm = cache_line - 1});
+      against = b_.op(OpCode::iadd, {against, beyond}, {}, "against_streaming");
+    }
+    const Value wanted = b_.op(OpCode::iand_imm, {b_.arg(ArgField::flags)}, {.imm = stream_output});
+    return b_.op(OpCode::if_null, {against, wanted, b_.constant(0)}, {}, "streams", Role::other);
+  }
+
   /// `at`: where the first row's outputs and fields are. Returns where the next block's are.
   std::vector<Value> write_block(int64_t block, const std::vector<Value>& at) {
     if (begin_) begin_(block);
@@ -106,6 +122,7 @@ class TileRows {
           if (!column_zeros_.empty()) row_sum = negated_row(t_, place, of_zero, minus_k_);
       }
     }
+    std::vector<Value> outs;
     for (int64_t j = 0; j < t_.vectors(); ++j) {
       const auto column = static_cast<size_t>(j);
       Value sum = sum_of_(block, j, row, negated);
@@ -120,9 +137,22 @@ class TileRows {
       if (t_.v.family.accumulate) {
         sum = output_->add(sum, output_->load(predicates_[column], at[1], j));
       }
-      const Value out = output_->finish(sum, fmt::format("out_{}", j));
-      output_->store(predicates_[column], at[1], j, out);
+      outs.push_back(output_->finish(sum, fmt::format("out_{}", j)));
+      if (stream_ == no_value) output_->store(predicates_[column], at[1], j, outs.back());
     }
+    if (stream_ != no_value) write_or_stream(at[1], outs);
+  }
+
+  void write_or_stream(Value row, const std::vector<Value>& outs) {
+    const auto each = [&](const auto& put) {
+      for (size_t j = 0; j < outs.size(); ++j) put(j, static_cast<int64_t>(j));
+    };
+    b_.branch(
+        stream_, Compare::equal, b_.op(OpCode::constant, {}, {.imm = 0}, "no"),
+        [&] {
+          each([&](size_t j, int64_t at) { output_->store(predicates_[j], row, at, outs[j]); });
+        },
+        [&] { each([&](size_t j, int64_t at) { output_->stream(row, at, outs[j]); }); });
   }
 
   const Tile1& t_;
@@ -131,6 +161,7 @@ class TileRows {
   const std::function<void(int64_t)>& begin_;
   std::vector<Value> column_sums_, column_zeros_, scales_, predicates_, bias_;
   Value minus_k_ = no_value;
+  Value stream_ = no_value;                          ///< none: outputs are never streamed
   bool is_part_;                                     ///< dst holds sums over other values of k
   bool has_starts_;                                  ///< accumulators begin with sums of codes
   std::vector<std::pair<FieldKind, Value>> fields_;  ///< of rows, 4 bytes each
@@ -138,6 +169,14 @@ class TileRows {
 };
 
 }  // namespace
+
+bool can_stream_outputs(const Variant& v) {
+  const Isa& isa = *v.isa;
+  return v.technique == Technique::tile && v.family.operation != Operation::part &&
+         !v.family.accumulate && bits(v.family.dst) == 32 &&
+         isa.vector_bytes == Length{cache_line} &&
+         isa.has(OpCode::store_stream, 0, isa.vector_bytes) && isa.has(OpCode::store_fence);
+}
 
 void store_tile_sums(const Tile1& t, const TileSum& sum_of,
                      const std::function<void(int64_t)>& begin) {

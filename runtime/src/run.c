@@ -258,8 +258,14 @@ bool tw_segment_args(const tw_plan* plan, const tw_run_args* run, const tw_corne
   return true;
 }
 
-static void run_segment(const tw_plan* plan, const tw_run_args* run, const tw_corner* corner,
-                        const tw_segment* segment, const tw_part* part, size_t prefetch) {
+/* Caches further out would have room, at the price of reading what is overwritten. */
+static bool leave_l2(const tw_plan* plan, size_t rows, const tw_run_args* run) {
+  return rows * run->n * tw_type_bytes(plan->dst_type) > tw_l2_bytes(plan);
+}
+
+static void run_segment(const tw_plan* plan, const tw_rows* rows, const tw_run_args* run,
+                        const tw_corner* corner, const tw_segment* segment, const tw_part* part,
+                        size_t prefetch) {
   tw_args args;
   if (!tw_segment_args(plan, run, corner, segment, part, &args)) return;
   args.rhs_prefetch = prefetch;
@@ -271,6 +277,7 @@ static void run_segment(const tw_plan* plan, const tw_run_args* run, const tw_co
   if (k_block < run->k || (run->k != plan->k && run->bias == NULL)) {
     run_by_columns(plan, segment, args, k_block);
   } else {
+    if (leave_l2(plan, rows->m, run)) args.flags = TW_STREAM_OUTPUT;
     segment->kernel->run(&args);
   }
 }
@@ -288,7 +295,7 @@ static void run_rows(const tw_plan* plan, const tw_rows* rows, const tw_run_args
     block.column_end = rest ? part->column_end : block.column_begin + most;
     for (size_t i = 0; i < rows->count; ++i) {
       const size_t prefetch = tw_segment_prefetch(plan, rows, i);
-      run_segment(plan, args, corner, &rows->segments[i], &block, prefetch);
+      run_segment(plan, rows, args, corner, &rows->segments[i], &block, prefetch);
     }
   }
 }

@@ -93,7 +93,7 @@ void decode_row(const weights *made, size_t row, float *decoded) {
 }
 
 void *allocate(size_t bytes) {
-  void *memory = malloc(bytes > 0 ? bytes : 1);
+  void *memory = aligned_alloc(64, (bytes / 64 + 1) * 64);
   if (memory != NULL) return memory;
   fprintf(stderr, "no memory for %zu bytes\n", bytes);
   exit(1);

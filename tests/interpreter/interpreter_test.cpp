@@ -44,6 +44,7 @@ CallOptions random_call(const Variant& variant, Random& random) {
   options.misalign = random.of({0, 0, 1, 4});
   options.dst_padding = random.of<uint64_t>({0, 0, 4, 60});
   options.prefetch = random.of<uint64_t>({0, 512, 4096});
+  options.flags = random.of<uint64_t>({0, 1});
   return options;
 }
 

@@ -169,6 +169,7 @@ std::string run_and_compare(const Program& program, const Call& call, bool physi
   set(ArgField::dst, dst);
   set(ArgField::dst_stride, stride);
   set(ArgField::rhs_prefetch, options.prefetch);
+  set(ArgField::flags, options.flags);
   if (options.bias_argument) {
     const auto bytes = is_static(*variant.family.lhs)
                            ? bytes_of(folded_biases(codes))

@@ -17,6 +17,7 @@ struct CallOptions {
   int misalign = 0;            ///< bytes, of every operand
   uint64_t dst_padding = 0;    ///< bytes between rows of the output
   uint64_t prefetch = 0;       ///< tw_args::rhs_prefetch
+  uint64_t flags = 0;          ///< tw_args::flags
   size_t chunk = 0;            ///< of rows that pointers tell: values of k of each pointer
 };
 

@@ -342,6 +342,7 @@ std::string check(const tw_kernel& kernel, const Packers& packers, const Case& t
     args.dst_zero_point = codes->dst_zero_point;
   }
   args.rhs_prefetch = test.prefetch;
+  args.flags = test.prefetch != 0 ? TW_STREAM_OUTPUT : 0;
 
   const bool is_assembly = std::strcmp(kernel.printer, "assembly") == 0;
   wrong = call(kernel.run, args, {lhs.buffer.get(), rhs.buffer.get(), dst.buffer.get(), bias.get()},

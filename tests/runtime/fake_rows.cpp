@@ -87,7 +87,7 @@ float dot(const tw_args* a, const char* lhs, const char* rhs, size_t column) {
 }
 
 void multiply_tile(const tw_args* a, const tw_kernel& kernel) {
-  calls().push_back({&kernel, a->m, a->n, a->rhs_prefetch});
+  calls().push_back({&kernel, a->m, a->n, a->rhs_prefetch, a->flags});
   const size_t lhs_panel = kernel.lhs->panel;
   const size_t rhs_panel = kernel.rhs->panel;
   for (size_t row = 0; row < a->m; ++row) {
@@ -132,7 +132,8 @@ const tw_layout kRhsFloat{0x504, "rhs b64 f32", 8, 0, 32, 64, 4, 8,       4,    
 
 template <int Index>
 void note_kernel(const tw_args* args) {
-  calls().push_back({&tw_generated_kernels[Index], args->m, args->n, args->rhs_prefetch});
+  calls().push_back(
+      {&tw_generated_kernels[Index], args->m, args->n, args->rhs_prefetch, args->flags});
 }
 void note_packer(const tw_pack_args* args) {
   pack_calls().push_back(*args);

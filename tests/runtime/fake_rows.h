@@ -20,6 +20,7 @@ inline constexpr const char* kBlockFamily = "matmul_clamp_f32_qsi8d32p_qsi4c32p"
 struct Call {
   const tw_kernel* kernel;
   size_t m, n, rhs_prefetch;
+  uint64_t flags;
 };
 /// Calls of all kernels since the last clear; single-threaded tests only.
 std::vector<Call>& calls();

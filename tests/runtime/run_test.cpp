@@ -122,6 +122,20 @@ TEST(Run, SegmentsTakeTurns) {
   EXPECT_EQ(calls().size(), 4U) << "as many as slices: one kernel needs no turns";
 }
 
+// 13 rows of 500 outputs are 26,000 bytes.
+TEST(Run, OutputsLargerThanL2AreNotToBeKept) {
+  tw_device device = zen4();
+  const tw_matmul matmul = TestPlan::basic(500, 64);
+  for (const size_t l2 : {26000, 25999}) {
+    device.l2_bytes = l2;
+    expect_right(device, matmul, Problem(13, 500, 64));
+    ASSERT_FALSE(calls().empty());
+    for (const Call& call : calls()) {
+      EXPECT_EQ(call.flags, l2 < 26000 ? TW_STREAM_OUTPUT : 0U) << l2;
+    }
+  }
+}
+
 tw_pack_args packed_with(const tw_plan* plan, const tw_rhs_source& source) {
   std::vector<char> packed(tw_rhs_bytes(plan));
   pack_calls().clear();

@@ -15,8 +15,9 @@ extern "C" {
  * output: the caller advances lhs, rhs, dst and bias to that part.
  * Strides are in bytes. Packed operands are described by the kernel's registry row (layout ids).
  * Memory: packed panels are read to their ends; dst, bias and the rows of an lhs that is not packed
- * never beyond m, n, k. No alignment is required, 64 bytes is preferred. A kernel allocates
- * nothing, keeps no state, starts no threads. */
+ * never beyond m, n, k. No alignment is required; what begins at multiples of 64 bytes is read
+ * faster, by Intel's tiles several times. A kernel allocates nothing, keeps no state, starts no
+ * threads. */
 typedef struct tw_args {
   size_t size;       /* sizeof(struct tw_args) as the caller knows it */
   size_t m;          /* rows of dst to compute */
@@ -45,12 +46,17 @@ typedef struct tw_args {
   const void* lookup;  /* weights of 2 bits that stand for what a call says: four int32_t, whose low
                           bytes are the values of codes 0 to 3 (k is a multiple of what the rhs is
                           padded to, as no code need be 0); else null */
-  uint64_t flags;      /* reserved: 0 */
+  uint64_t flags;      /* TW_STREAM_OUTPUT */
   size_t rhs_prefetch; /* distance in bytes at which the packed rhs is prefetched; 0: off in
                           effect (the line being read) */
 } tw_args;
 
 typedef void (*tw_kernel_fn)(const tw_args* args);
+
+/* Outputs are more than the caches keep until somebody reads them: kernels whose outputs take
+ * longer to write than to compute, those of Intel's tiles with outputs of 32 bits, store them past
+ * the caches where dst and dst_stride are multiples of 64. Others take no notice. */
+#define TW_STREAM_OUTPUT ((uint64_t)1)
 
 /* What a packer gets. One call packs rows [row_begin, row_end) of the operand (columns of the
  * output for rhs); row_begin is a multiple of the panel, so that slices are independent. */

@@ -280,6 +280,8 @@ typedef struct tw_rhs_source {
   size_t zero_point_count; /* TW_NBITS: bytes */
 } tw_rhs_source;
 
+/* Packed operands and scratch may lie anywhere. Kernels read what begins at a multiple of 64 bytes
+ * faster, Intel's tiles several times. */
 TW_API size_t tw_rhs_bytes(const tw_plan* plan); /* 0 only for a null plan */
 TW_API tw_status tw_rhs_slices(const tw_plan* plan, size_t* slices);
 TW_API tw_status tw_pack_rhs(const tw_plan* plan, const tw_rhs_source* source, void* packed,
