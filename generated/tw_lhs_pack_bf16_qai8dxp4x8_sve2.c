@@ -8,7 +8,7 @@
 //          | 32 x k bits of codes | 4 i32 x zeros | 4 f32 x scales |
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (13653c7deead6855)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (12c5194eed0221dc)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (9db4832b375af731)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

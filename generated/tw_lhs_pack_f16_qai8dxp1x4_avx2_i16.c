@@ -5,7 +5,7 @@
 // into lhs i16 m1 kr4 even-first k%32 [data|sums:i32*-128|zeros:i32|scales:f32] (d631fe194a0f7df2)
 //          | 16 x k bits of codes | 1 i32 x sums | 1 i32 x zeros | 1 f32 x scales |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (12c5194eed0221dc)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (9db4832b375af731)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -11,7 +11,7 @@
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (623cd0b36e1ebb6b)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (13653c7deead6855)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (12c5194eed0221dc)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (9db4832b375af731)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -7,7 +7,7 @@
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (2dd7a92b2d2dc613)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (13653c7deead6855)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (12c5194eed0221dc)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (9db4832b375af731)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

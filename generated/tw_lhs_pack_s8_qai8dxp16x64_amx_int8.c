@@ -5,7 +5,7 @@
 // into lhs i8 m16 kr64 k%64 [data|sums:i32*1|zeros:i32|scales:f32] (4d318129ade7d1a0)
 //          | 128 x k bits of codes | 16 i32 x sums | 16 i32 x zeros | 16 f32 x scales |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (12c5194eed0221dc)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (9db4832b375af731)
 // from   specs/matmul_i32_qai8dxp_qai8cxp.yaml (e7a5e04292badb6a)
 // again  tilewright generate
 

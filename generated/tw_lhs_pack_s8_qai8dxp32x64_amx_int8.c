@@ -5,7 +5,7 @@
 // into lhs i8 m32 kr64 k%64 [data|sums:i32*1|zeros:i32|scales:f32] (7cc97542a3ada4d6)
 //          | 256 x k bits of codes | 32 i32 x sums | 32 i32 x zeros | 32 f32 x scales |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (12c5194eed0221dc)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (9db4832b375af731)
 // from   specs/matmul_i32_qai8dxp_qai8cxp.yaml (e7a5e04292badb6a)
 // again  tilewright generate
 

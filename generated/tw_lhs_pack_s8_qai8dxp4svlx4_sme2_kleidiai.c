@@ -5,7 +5,7 @@
 // into lhs i8 m4svl kr4 k%32 round=away [data|zeros:i32|scales:f32] (0d4b6114d5f8ddc5)
 //          | 32svl x k bits of codes | 4svl i32 x zeros | 4svl f32 x scales |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (12c5194eed0221dc)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (9db4832b375af731)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into lhs i8 m4 kr8 k%32 edge=last round=away [data|zeros:i32|scales:f32] (c114a7290ad01f1a)
 //          | 32 x k bits of codes | 4 i32 x zeros | 4 f32 x scales |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (12c5194eed0221dc)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (9db4832b375af731)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

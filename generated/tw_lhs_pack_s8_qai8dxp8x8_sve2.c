@@ -9,7 +9,7 @@
 // into lhs i8 m8 kr8 k%32 [data|sums:i32*-1|zeros:i32|scales:f32] (08766b5cef10e41b)
 //          | 64 x k bits of codes | 8 i32 x sums | 8 i32 x zeros | 8 f32 x scales |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (12c5194eed0221dc)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (9db4832b375af731)
 // from   specs/matmul_i32_qai8dxp_qai8cxp.yaml (e7a5e04292badb6a)
 // again  tilewright generate
 

@@ -8,7 +8,7 @@
 //     | 128 x k bits of codes | 16 i32 x sums | 16 f32 x scales | 16 f32 x bias |
 // tile 1 x 16: needs 8 vector registers on avx2 (2 accumulators + 5 operands + 1 mask), 16 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (12c5194eed0221dc)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (9db4832b375af731)
 // again  tilewright generate
 //
 // Registers in loop k:

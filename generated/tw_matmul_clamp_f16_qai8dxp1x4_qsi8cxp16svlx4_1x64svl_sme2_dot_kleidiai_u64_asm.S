@@ -8,7 +8,7 @@
 //     | 128svl x k bits of codes | 16svl i32 x sums | 16svl f32 x scales | 16svl f32 x bias |
 // tile 1 x 64svl: needs 17 vector registers on sme2 (17 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (12c5194eed0221dc)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (9db4832b375af731)
 // again  tilewright generate
 //
 // Registers in loop k:

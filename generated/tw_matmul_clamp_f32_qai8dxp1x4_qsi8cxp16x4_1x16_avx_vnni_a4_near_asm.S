@@ -8,7 +8,7 @@
 //     | 128 x k bits of codes | 16 i32 x sums | 16 f32 x scales | 16 f32 x bias |
 // tile 1 x 16: needs 11 vector registers on avx_vnni (8 accumulators + 3 operands), 16 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (12c5194eed0221dc)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (9db4832b375af731)
 // again  tilewright generate
 //
 // Registers in loop k:

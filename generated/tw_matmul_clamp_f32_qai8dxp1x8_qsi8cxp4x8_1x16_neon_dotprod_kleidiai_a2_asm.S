@@ -8,7 +8,7 @@
 //     | 32 x k bits of codes | 4 i32 x sums | 4 f32 x scales | 4 f32 x bias |
 // tile 1 x 16: needs 25 vector registers on neon_dotprod (16 accumulators + 9 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (12c5194eed0221dc)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (9db4832b375af731)
 // again  tilewright generate
 //
 // Registers in loop k:

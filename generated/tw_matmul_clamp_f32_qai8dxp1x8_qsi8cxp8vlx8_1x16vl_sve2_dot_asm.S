@@ -8,7 +8,7 @@
 //     | 64vl x k bits of codes | 8vl i32 x sums | 8vl f32 x scales | 8vl f32 x bias |
 // tile 1 x 16vl: needs 17 vector registers on sve2 (8 accumulators + 9 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (12c5194eed0221dc)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (9db4832b375af731)
 // again  tilewright generate
 //
 // Registers in loop k:

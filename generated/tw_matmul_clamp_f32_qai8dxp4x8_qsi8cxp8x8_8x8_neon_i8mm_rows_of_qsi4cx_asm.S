@@ -8,7 +8,7 @@
 //     | 64 x k bits of codes | 8 i32 x sums | 8 f32 x scales | 8 f32 x bias |
 // tile 8 x 8: needs 25 vector registers on neon_i8mm (15 accumulators + 10 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (12c5194eed0221dc)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (9db4832b375af731)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 64svl x k bits of codes | 8svl i32 x sums | 8svl f32 x scales | 8svl f32 x bias |
 // tile 8svl x 8svl: needs 12 vector registers on sme (12 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (12c5194eed0221dc)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (9db4832b375af731)
 // again  tilewright generate
 //
 // Registers in loop k:

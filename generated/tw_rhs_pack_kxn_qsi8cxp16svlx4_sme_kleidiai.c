@@ -5,7 +5,7 @@
 // into rhs i8 n16svl kr4 k%32 [data|sums:i32*1|scales:f32|bias:f32] (a0b6de3d1f0bbf2e)
 //          | 128svl x k bits of codes | 16svl i32 x sums | 16svl f32 x scales | 16svl f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (12c5194eed0221dc)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (9db4832b375af731)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into rhs i8 n4 kr4 k%32 edge=last [data|sums:i32*1|scales:f32|bias:f32] (d6e5c27706aa2304)
 //          | 32 x k bits of codes | 4 i32 x sums | 4 f32 x scales | 4 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (12c5194eed0221dc)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (9db4832b375af731)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

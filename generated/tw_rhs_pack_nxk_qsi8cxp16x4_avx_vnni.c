@@ -5,7 +5,7 @@
 // into rhs i8 n16 kr4 u k%32 [data|sums:i32*1|scales:f32|bias:f32] (022f31065d26b606)
 //          | 128 x k bits of codes | 16 i32 x sums | 16 f32 x scales | 16 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (12c5194eed0221dc)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (9db4832b375af731)
 // from   specs/matmul_i32_qai8dxp_qai8cxp.yaml (e7a5e04292badb6a)
 // again  tilewright generate
 

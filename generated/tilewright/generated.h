@@ -28,7 +28,7 @@
 // from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (623cd0b36e1ebb6b)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (2dd7a92b2d2dc613)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (13653c7deead6855)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (12c5194eed0221dc)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (9db4832b375af731)
 // from   specs/matmul_clamp_f32_qai8dxp_qsu2cxp.yaml (003110b0239400bb)
 // from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (390659fc07d90494)
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (74036a528d9887bb)
@@ -1018,6 +1018,7 @@ void tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm(con
 void tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp8x4_qsi8cxp32x4_8x32_avx512_vnni_far_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp8x4_qsi8cxp32x4_8x32_avx512_vnni_far(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp32x4_12x32_avx512_vnni_near_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp16x64_qsi8cxp32x4_16x32_amx_int8_u64_near_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp32x64_qsi8cxp32x4_32x32_amx_int8_u64_far_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp8x4_1x16_neon_dotprod_a2_asm(const tw_args *args);

@@ -65,6 +65,28 @@ TEST(Plan, SplitIsTheCheapest) {
   }
 }
 
+/// Which of two tiles many rows go to: 12 rows for 1200 cycles, which waits for its weights, or 8
+/// rows for `cycles`, which prefetches the next panel.
+size_t tile_of_many(double cycles) {
+  tw_kernel waits{}, prefetches{};
+  prefetches.prefetches_panels = true;
+  tw_split split{};
+  split.count = 2;
+  split.choices[0].kernel = &waits;
+  split.choices[0].tile_m = 12;
+  split.choices[0].tile_cycles = 1200;
+  split.choices[1].kernel = &prefetches;
+  split.choices[1].tile_m = 8;
+  split.choices[1].tile_cycles = cycles;
+  tw_split_build(&split, 0, 0);
+  return split.choices[split.main].tile_m;
+}
+
+TEST(Plan, ManyRowsGoToWhatKeepsMemoryBusy) {
+  EXPECT_EQ(tile_of_many(820), 8U);
+  EXPECT_EQ(tile_of_many(860), 12U) << "where that takes 7 % more cycles";
+}
+
 TEST(Plan, SegmentsCoverTheRowsInOrder) {
   const TestPlan plan(zen4(), 96, 64);
   for (size_t m = 0; m < 70; ++m) {
