@@ -103,6 +103,7 @@ static void run_product(const tw_plan* plan, const tw_rows* rows, const tw_run_a
   own.rhs = rhs;
   own.bias = bias;
   own.dst = to;
+  own.dst_bytes = (piece->row_end - piece->row_begin) * stride;
   own.dst_stride = stride;
   tw_run_part(plan, rows, &own, &corner, piece);
 }

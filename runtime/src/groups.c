@@ -311,6 +311,7 @@ static void run_scattered(const tw_plan* plan, const tw_rows* rows, const size_t
   char* staged = (char*)args->scratch + before;
   char* dst = (char*)args->dst + piece->column_begin * value;
   own.dst = staged;
+  own.dst_bytes = count * bytes;
   own.dst_stride = bytes;
   corner.dst_column = piece->column_begin;
   for (size_t i = 0; rows->segments[0].kernel->accumulate && i < count; ++i) {

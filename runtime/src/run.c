@@ -258,9 +258,11 @@ bool tw_segment_args(const tw_plan* plan, const tw_run_args* run, const tw_corne
   return true;
 }
 
-/* Caches further out would have room, at the price of reading what is overwritten. */
+/* Caches further out would have room, at the price of reading what is overwritten. Scratch, from
+ * which pieces of outputs are taken right away, has fewer bytes than that. */
 static bool leave_l2(const tw_plan* plan, size_t rows, const tw_run_args* run) {
-  return rows * run->n * tw_type_bytes(plan->dst_type) > tw_l2_bytes(plan);
+  const size_t l2 = tw_l2_bytes(plan);
+  return rows * run->n * tw_type_bytes(plan->dst_type) > l2 && run->dst_bytes > l2;
 }
 
 static void run_segment(const tw_plan* plan, const tw_rows* rows, const tw_run_args* run,

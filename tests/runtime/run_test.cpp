@@ -9,6 +9,8 @@
 
 #include "runtime/devices.h"
 #include "runtime/problem.h"
+#include "tilewright/gated.h"
+#include "tilewright/groups.h"
 #include "tilewright/tilewright.hpp"
 
 namespace tw::test {
@@ -134,6 +136,79 @@ TEST(Run, OutputsLargerThanL2AreNotToBeKept) {
       EXPECT_EQ(call.flags, l2 < 26000 ? TW_STREAM_OUTPUT : 0U) << l2;
     }
   }
+}
+
+/// That no kernel was told to store past the caches what its caller reads next.
+void expect_kept() {
+  EXPECT_FALSE(calls().empty());
+  for (const Call& call : calls()) EXPECT_EQ(call.flags, 0U);
+}
+
+TEST(Run, OutputsInScratchAreKept) {
+  tw_device device = zen4();
+  device.l2_bytes = 25999;
+  const TestPlan plan(device, TestPlan::basic(500, 64));
+  ASSERT_EQ(plan.status, TW_OK) << tw_error_message();
+  const Problem problem(13, 500, 64);
+  const Operands packed = pack(plan.get(), problem);
+  std::vector<float> dst;
+  tw_run_args args = run_args(packed, problem, dst, 0);
+  size_t bytes = 0;
+  ASSERT_EQ(tw_gated_scratch_bytes(plan.get(), args.m, &bytes), TW_OK) << tw_error_message();
+  std::vector<char> scratch(bytes);
+  args.dst = nullptr;
+  args.dst_bytes = args.dst_stride = 0;
+  args.scratch = scratch.data();
+  args.scratch_bytes = scratch.size();
+  auto gated = tilewright::sized<tw_gated>();
+  gated.up = args.rhs;
+  gated.each = [](const tw_gated_values*) {};
+  calls().clear();
+  for (const size_t slice : shuffled(tilewright::run_slices(plan.get(), args.m))) {
+    ASSERT_EQ(tw_gated_run(plan.get(), &gated, &args, slice), TW_OK) << tw_error_message();
+  }
+  expect_kept();
+}
+
+TEST(Run, ScatteredOutputsAreKeptUntilTheyGetThere) {
+  tw_device device = zen4();
+  device.l2_bytes = 25999;
+  const TestPlan plan(device, TestPlan::basic(500, 64));
+  ASSERT_EQ(plan.status, TW_OK) << tw_error_message();
+  const Problem problem(13, 500, 64);
+  const Operands packed = pack(plan.get(), problem);
+  const std::vector<size_t> starts = {0, 13};
+  std::vector<size_t> rows;
+  for (size_t i = 13; i-- > 0;) rows.push_back(i);
+  std::vector<float> dst(13 * 500);
+  tw_run_args args = run_args(packed, problem, dst, 500);
+  const void* const rhs[] = {args.rhs};
+  tw_group_part part{};
+  auto groups = tilewright::sized<tw_groups>();
+  groups.count = 1;
+  groups.starts = starts.data();
+  groups.lhs_rows = rows.data();
+  groups.list_count = groups.lhs_row_count = groups.dst_row_count = rows.size();
+  groups.rhs = rhs;
+  groups.parts = &part;
+  ASSERT_EQ(tw_groups_prepare(plan.get(), &groups), TW_OK) << tw_error_message();
+  std::vector<char> scratch(groups.scratch_bytes), lhs(groups.lhs_bytes);
+  tw_lhs_source source = problem.lhs_source();
+  source.scratch = args.scratch = scratch.data();
+  source.scratch_bytes = args.scratch_bytes = scratch.size();
+  for (size_t i = 0; i < groups.lhs_slices; ++i) {
+    ASSERT_EQ(tw_groups_pack_lhs(plan.get(), &groups, &source, lhs.data(), lhs.size(), i), TW_OK)
+        << tw_error_message();
+  }
+  args.lhs = lhs.data();
+  args.lhs_bytes = lhs.size();
+  calls().clear();
+  for (size_t i = 0; i < groups.run_slices; ++i) {
+    ASSERT_EQ(tw_groups_run(plan.get(), &groups, &args, i), TW_OK) << tw_error_message();
+  }
+  expect_kept();
+  const std::vector<float> expected = multiply(problem.matmul);
+  for (size_t i = 0; i < dst.size(); ++i) ASSERT_EQ(dst[i], expected[i]) << i;
 }
 
 tw_pack_args packed_with(const tw_plan* plan, const tw_rhs_source& source) {
