@@ -6,6 +6,7 @@
 #include <random>
 
 #include "kleidiai/names/float_operands.h"
+#include "kleidiai/names/operands.h"
 #include "kleidiai/names/refused.h"
 
 namespace tw::test::floats_test {
