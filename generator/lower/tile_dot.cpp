@@ -117,8 +117,8 @@ class TileDot : public Accumulation {
   /// Of a row of outputs' sums.
   [[nodiscard]] int64_t row_bytes() const { return across_ * sums_.bytes.fixed; }
 
-  /// Memory for the sums of tiles side by side (before there are any, for copies of
-  /// weights: two places, which take turns, where those are made ahead) ...
+  /// Memory for the sums of tiles side by side (before there are any, for copies of weights: two
+  /// places, which take turns, where those are made ahead) ...
   [[nodiscard]] Value make_room(const Tile1& t) const {
     const int64_t copies = copies_ahead(t) ? 2 : shares_bytes() || rest(t) != 0 ? 1 : 0;
     return t.b.scratch(std::max(sums_.rows.fixed * row_bytes(), copies * copy_bytes()), false);

@@ -122,13 +122,13 @@ struct AssemblyRules {
                                                            ///< "at_least": {a} {b} {label}
   std::vector<std::string> entry;        ///< first lines of every function, after the convention's
   std::string frame_enter, frame_leave;  ///< move the stack pointer by {bytes}
-  std::string
-      touch_page;  ///< reads memory {bytes} below the stack pointer, as systems want it that
-                   ///< give stacks memory page by page. Empty: frames have a page at most
+  /// Touches the page {bytes} below the stack pointer: systems add pages to stacks one by one.
+  /// Empty: frames have a page at most.
+  std::string touch_page;
   std::string save_scalar, restore_scalar;  ///< {r} at stack pointer + {o}; also frame slots
   std::string frame_address;                ///< {r} = stack pointer + {o}
-  std::string align_address;  ///< rounds {r} down to a multiple of {bytes}. Empty: of no use, as
-                              ///< vectors across two cache lines cost nothing
+  std::string align_address;      ///< rounds {r} down to a multiple of {bytes}. Empty: scratch
+                                  ///< begins where stacks do, at a multiple of 16
   std::vector<std::string> head;  ///< after the file's head: ".intel_syntax noprefix"
   std::vector<std::string> foot;  ///< at the file's end: ".att_syntax prefix"
 };

@@ -99,14 +99,16 @@ typedef void (*tw_packer_fn)(const tw_pack_args* args);
 /* 4-bit sources: nibbles hold code + 8 (0..15) instead of two's complement. */
 #define TW_PACK_UNSIGNED_NIBBLES ((uint64_t)1)
 
-/* Small helpers that generated C uses where a language operator would not do: unaligned access,
- * arithmetic that wraps around, bits of floats. Hot loops would call the larger ones, where several
- * kernels are in one file that gcc -O2 compiles. */
+/* Of memory on the stack, in both languages. */
 #ifdef __cplusplus
 #define TW_ALIGNAS(bytes) alignas(bytes)
 #else
 #define TW_ALIGNAS(bytes) _Alignas(bytes)
 #endif
+
+/* Small helpers that generated C uses where a language operator would not do: unaligned access,
+ * arithmetic that wraps around, bits of floats. Hot loops would call the larger ones, where several
+ * kernels are in one file that gcc -O2 compiles. */
 #if defined(__GNUC__) || defined(__clang__)
 #define TW_ALWAYS_INLINE static inline __attribute__((always_inline))
 #else
