@@ -41,6 +41,19 @@ Program rows_of_dots(const Isa& isa) {
   return b.finish();
 }
 
+TEST(CPrinter, MemoryOfItsOwnBeginsAtACacheLineWhereAddressesAreAligned) {
+  Isa isa = small_isa();
+  const auto text = [&] {
+    Builder b("f", isa);
+    b.op(OpCode::store, {b.scratch(40), b.op(OpCode::zero)});
+    return printed(b.finish());
+  };
+  EXPECT_NE(text().find("\n  uint8_t scratch_memory[40];"), std::string::npos) << text();
+  isa.rules.align_address = "round {r}";
+  EXPECT_NE(text().find("\n  TW_ALIGNAS(64) uint8_t scratch_memory[40];"), std::string::npos)
+      << text();
+}
+
 TEST(CPrinter, Golden) {
   const Isa isa = small_isa();
   EXPECT_EQ(printed(rows_of_dots(isa)), R"(static void f(const tw_args* args) {
