@@ -2,6 +2,7 @@
 // packer makes of the whole rows.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <set>
@@ -29,10 +30,11 @@ class LhsSlices : public testing::TestWithParam<const tw_kernel*> {};
 struct Shape {
   size_t rows, k;
 };
-/// One row and three are cut along k, which takes long rows; more than some 16 between rows.
-constexpr Shape shapes[] = {{1, 16384}, {3, 8192}, {22, 512}};
+/// One row and three are cut along k, which takes long rows; more than some 16 between panels.
+constexpr size_t many_rows = 22, longest_panel = 64;  // of vectors of 2048 bits
+constexpr Shape shapes[] = {{1, 16384}, {3, 8192}, {many_rows, 512}};
 constexpr size_t more_blocks = 3, longest_block = 256;
-constexpr size_t most_values = 22 * (512 + more_blocks * longest_block);
+constexpr size_t most_values = (longest_panel + 1) * (512 + more_blocks * longest_block);
 
 /// most_values between -1 and 1, of a type of floats: made once, which takes a while.
 const std::vector<uint8_t>& rows_of(const std::string& type) {
@@ -52,7 +54,9 @@ const std::vector<uint8_t>& rows_of(const std::string& type) {
 
 void check_slices(const tw_kernel& kernel, const Shape& shape, tw_type type,
                   const std::string& type_name) {
-  const size_t m = shape.rows, k = shape.k + more_blocks * kernel.lhs->block;
+  const size_t panel = panel_rows(*kernel.lhs);
+  const size_t m = shape.rows == many_rows ? std::max(many_rows, panel + 1) : shape.rows;
+  const size_t k = shape.k + more_blocks * kernel.lhs->block;
   ASSERT_LE(m * k, most_values);
   const size_t depth = k / kernel.rhs->block * kernel.rhs->block;
   const tw_device device = tilewright::detect();
