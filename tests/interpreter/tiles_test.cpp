@@ -68,6 +68,37 @@ TEST(Tiles, StandInOnePanelOfActivations) {
   }
 }
 
+/// Weights that become bytes a step of k ahead: no step, one, two, three and five of 64 values,
+/// some of which end half way. Nothing is read behind a panel.
+TEST(Tiles, CopyWeightsAheadAtEveryDepth) {
+  IsaLibrary isas(source_dir / "templates");
+  const Isa& isa = isas.get("amx_int8");
+  Random random(9);
+  std::optional<Variant> variant;
+  while (!variant || variant->knobs.unroll_k != 128 || variant->tile.m != isa.tile_rows() ||
+         variant->tile.n != isa.tile_columns() || variant->family.dst != ElementType::f32 ||
+         variant->family.accumulate) {
+    variant = random_variant({&isa, Technique::tile, "qai8dx", "qsi4cx"}, random);
+  }
+  const Compiled compiled =
+      compile(*variant, read_core(source_dir / "templates", isa.default_core));
+  for (const size_t k : {1, 32, 33, 64, 65, 96, 128, 129, 192, 193, 320}) {
+    Codes codes;
+    codes.m = codes.n = 1;
+    codes.k = k;
+    for (size_t i = 0; i < k; ++i) {
+      codes.lhs.push_back(static_cast<int8_t>(random.between(-128, 127)));
+      codes.rhs.push_back(static_cast<int8_t>(random.between(-8, 7)));
+    }
+    codes.zero_points = {-3};
+    codes.lhs_scales = codes.rhs_scales = codes.bias = {0.5F};
+    const Call call(*variant, codes, {});
+    for (const Program* stage : {&compiled.lowered, &*compiled.allocated}) {
+      EXPECT_EQ(run_and_compare(*stage, call, stage == &*compiled.allocated), "") << "k " << k;
+    }
+  }
+}
+
 /// Of activations and int4 in blocks as KleidiAI packs them.
 Variant in_their_blocks(const Isa& isa, Technique technique, int kr, Tile tile, Length columns) {
   Variant variant;
