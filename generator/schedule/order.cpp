@@ -276,7 +276,7 @@ class Orderer {
       }
       if (fits(best_cost, s)) break;
     }
-    if (best_cost.excess != 0) {
+    if (best_cost.excess != 0) {  // rather nothing in the frame at all
       std::vector<int> other = by_ends(s);
       if (cost(s, other, available_).excess == 0) best = std::move(other);
     }
