@@ -302,11 +302,11 @@ bool are_native() {
   return (low >> 17 & 3) == 3 && syscall(SYS_arch_prctl, 0x1023, 18) == 0;
 }
 
-/// XCR0 and XINUSE: the second of tiles' two components is bit 18.
+/// XCR0 and XINUSE: shapes are bit 17. What tiles hold is bit 18, which may be clear while all are 0.
 bool in_use() {
   uint32_t low = 0, high = 0;
   __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(1));
-  return (low >> 18 & 1) != 0;
+  return (low >> 17 & 1) != 0;
 }
 
 }  // namespace
