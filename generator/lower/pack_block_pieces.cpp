@@ -41,12 +41,18 @@ BlocksPacker::BlocksPacker(Builder& b, const Layout& layout, const Source& sourc
                                                  : no_value),
       way_(way_of_pieces(layout_, source, b.isa()).value()),
       masks_(relayout_masks(b, way_)),
-      tops_(top_bits(layout) != 0 ? std::optional<TopsPacker>(std::in_place, b, layout, source)
-                                  : std::nullopt),
+      tops_(top_bits(layout) != 0
+                ? std::optional<TopsPacker>(std::in_place, b, layout, source, piece_of(layout))
+                : std::nullopt),
       scale_bytes_(b.isa().lanes32() * bits(field_of(layout, FieldKind::scales).type) / 8) {}
 
 int64_t BlocksPacker::scratch_bytes() const {
-  return strips_.are_split() ? 4 * layout_.panel.fixed : 0;
+  return split_sums_bytes() + (tops_ ? tops_->scratch_bytes() : 0);
+}
+
+void BlocksPacker::use(Value scratch) {
+  split_sums_ = scratch;
+  if (tops_) tops_->use(b_.add(scratch, split_sums_bytes(), "top_lanes"));
 }
 
 void BlocksPacker::pack(const PackRun& run, bool stream) {
@@ -65,7 +71,7 @@ void BlocksPacker::pack(const PackRun& run, bool stream) {
       at.to_scales = b_.add(now[1], offset_in_block(layout_, FieldKind::scales));
     }
     columns(at);
-    if (tops_) tops_->pack(now[0], stride_, now[1], piece_of(layout_));
+    if (tops_) tops_->pack(now[0], stride_, now[1], stream_);
     std::vector<Value> next = {b_.add(now[0], source_.bytes, "source"),
                                b_.add(now[1], bytes, "packed"),
                                b_.add(now[2], source_.bytes * panel, "ahead")};
@@ -127,7 +133,7 @@ void BlocksPacker::pack_strips(const PackRun& run) {
           if (sums_) next.push_back(b_.add(at[3], 4 * strips_.rows(), "sums"));
           return next;
         });
-    if (tops_) tops_->pack(now[0], stride_, now[1], piece_of(layout_));
+    if (tops_) tops_->pack(now[0], stride_, now[1], stream_);
     const Value bytes = length(b_, packed_piece_length(panel_layout_), "piece_bytes");
     return std::vector<Value>{b_.add(now[0], source_.bytes, "source"),
                               plus(b_, {now[1], bytes}, "packed"), last[2]};
@@ -136,7 +142,7 @@ void BlocksPacker::pack_strips(const PackRun& run) {
 
 void BlocksPacker::pack_strip(const PieceCursors& at) {
   if (!strips_.are_split() || !sums_) return columns(at);
-  b_.op(OpCode::fill_bytes, {split_sums_, b_.constant(0), b_.constant(scratch_bytes())});
+  b_.op(OpCode::fill_bytes, {split_sums_, b_.constant(0), b_.constant(split_sums_bytes())});
   columns({at.source, at.packed, split_sums_});
   strips_.add_columns(split_sums_, at.sums);
 }

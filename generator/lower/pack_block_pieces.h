@@ -33,7 +33,7 @@ class BlocksPacker {
 
   /// Memory that it needs, and is told of before it packs.
   [[nodiscard]] int64_t scratch_bytes() const;
-  void use(Value scratch) { split_sums_ = scratch; }
+  void use(Value scratch);
 
   void pack(const PackRun& run, bool stream);
 
@@ -44,6 +44,9 @@ class BlocksPacker {
 
  private:
   [[nodiscard]] int64_t lanes() const { return b_.isa().lanes32(); }
+  [[nodiscard]] int64_t split_sums_bytes() const {
+    return strips_.are_split() ? 4 * layout_.panel.fixed : 0;
+  }
   /// Scales were gathered for its pieces.
   [[nodiscard]] bool has_scales() const { return !codes_first_ && layout_.super_block == 0; }
 

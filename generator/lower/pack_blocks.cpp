@@ -32,7 +32,9 @@ class BlockPanelPacker {
         scales_(b.add(copy_, run_pieces() * most_rows_ * row_bytes_, "scales")),
         sums_(b.add(scales_, gathered_bytes_, "block_sums")) {
     if (field_index(layout, FieldKind::zero_points) >= 0) zeros_.emplace(b, layout, source);
-    if (blocks_.scratch_bytes() != 0) blocks_.use(b.add(sums_, 4 * most_rows_, "strip_sums"));
+    // Minimums are where sums are, of which there are none beside them.
+    const int64_t kept = 4 * most_rows_ + (has_minimums_ ? gathered_bytes_ : 0);
+    if (blocks_.scratch_bytes() != 0) blocks_.use(b.add(sums_, kept, "strip_sums"));
   }
 
   [[nodiscard]] bool streams() const {

@@ -1,9 +1,12 @@
 #include "lower/pack_tops.h"
 
+#include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "lower/pack_rhs.h"
 #include "lower/pack_strips.h"
+#include "lower/splat.h"
 
 namespace tw {
 namespace {
@@ -14,9 +17,67 @@ std::optional<Relayout> tops_way(const Layout& layout, const Source& source, con
   return find_relayout(layout, source, isa, run_bytes, FieldKind::tops);
 }
 
+/// As many as a vector has lanes; more, if bytes hold bits of columns of several vectors.
+int64_t columns_at_once(const Relayout& way, const Isa& isa) {
+  return std::max(isa.lanes32(), way.tile.n + 1);
+}
+
 /// Bytes of a panel's plane that a vector of so many columns takes.
 int64_t plane_bytes(const Layout& layout, int64_t columns) {
   return columns * layout.order.kr / top_order(layout).vectors;
+}
+
+constexpr int lane_bits = 32;
+
+/// How far a bit is from the first one; -1: no power of two in a lane.
+int bit_in_lane(int64_t distance) {
+  const auto bits = static_cast<uint64_t>(distance);
+  return std::has_single_bit(bits) && distance < lane_bits ? std::countr_zero(bits) : -1;
+}
+
+/// What brings tops of `k` values, which are one lane for each column, from a source's order into a
+/// layout's, one after the other; none where they are not such lanes, or the ISA lacks moves.
+std::optional<std::vector<BitSwap>> swaps_in_lanes(const Layout& layout, const Source& source,
+                                                   const Isa& isa, int64_t k) {
+  if (k * top_bits(layout) != lane_bits || top_bits(layout) != 1) return std::nullopt;
+  if (!isa.has(OpCode::shl, 32) || !isa.has(OpCode::shr, 32)) return std::nullopt;
+  const Part panels = axes(layout);
+  const auto packed = [&](Coordinates at) {
+    return place(panels, FieldKind::tops, at, {k, {}, 0}) -
+           place(panels, FieldKind::tops, {}, {k, {}, 0});
+  };
+  const auto given = [&](int64_t at) {
+    return place(source.axes, FieldKind::tops, {0, at, 0}, {k, {}, 0}) -
+           place(source.axes, FieldKind::tops, {}, {k, {}, 0});
+  };
+  for (int64_t n = 1; n < layout.panel.fixed; n *= 2) {
+    if (packed({n, 0}) != lane_bits * n) return std::nullopt;
+  }
+  // Of each bit of k: which bit of a bit's number it is.
+  std::vector<int> held, wanted;
+  for (int64_t i = 1; i < k; i *= 2) {
+    held.push_back(bit_in_lane(given(i)));
+    wanted.push_back(bit_in_lane(packed({0, i})));
+    if (held.back() < 0 || wanted.back() < 0) return std::nullopt;
+  }
+  std::vector<BitSwap> swaps;
+  for (size_t i = 0; i < held.size(); ++i) {
+    if (held[i] == wanted[i]) continue;
+    swaps.push_back({std::min(held[i], wanted[i]), std::max(held[i], wanted[i])});
+    const auto other = std::find(held.begin(), held.end(), wanted[i]);
+    if (other == held.end()) return std::nullopt;
+    *other = std::exchange(held[i], wanted[i]);
+  }
+  return swaps;
+}
+
+/// Bits that such a swap moves up.
+uint32_t moved_up(const BitSwap& swap) {
+  uint32_t mask = 0;
+  for (int bit = 0; bit < lane_bits; ++bit) {
+    if ((bit >> swap.low & 1) != 0 && (bit >> swap.high & 1) == 0) mask |= uint32_t{1} << bit;
+  }
+  return mask;
 }
 
 /// 2^(bits * number), of a number below `count`, a power of two.
@@ -35,43 +96,92 @@ Value power(Builder& b, Value number, int64_t bits, int64_t count) {
 bool can_move_tops(const Layout& layout, const Source& source, const Isa& isa, int64_t k) {
   if (top_bits(layout) == 0) return true;
   if (!layout.panel.is_fixed() && top_order(layout).vectors != 1) return false;
-  const auto way = tops_way(strip_of(layout), source, isa);
-  return way && isa.lanes32() % (way->tile.n + 1) == 0 && way->tile.k < k;
+  if (swaps_in_lanes(strip_of(layout), source, isa, k)) return true;
+  const Layout strip = strip_of(layout);
+  const auto way = tops_way(strip, source, isa);
+  return way && strip.panel.fixed % columns_at_once(*way, isa) == 0 && way->tile.k < k;
 }
 
-TopsPacker::TopsPacker(Builder& b, const Layout& layout, const Source& source)
-    : b_(b),
-      panel_(layout),
-      layout_(strip_of(layout)),
-      source_(source.axes),
-      way_(tops_way(layout_, source, b.isa()).value()),
-      masks_(relayout_masks(b, way_)) {}
+TopsPacker::TopsPacker(Builder& b, const Layout& layout, const Source& source, int64_t k)
+    : b_(b), panel_(layout), layout_(strip_of(layout)), source_(source.axes), k_(k) {
+  if (const auto swaps = swaps_in_lanes(layout_, source, b.isa(), k)) {
+    swaps_ = *swaps;
+    for (const BitSwap& swap : swaps_) {
+      swap_masks_.push_back(splat32(b, moved_up(swap), "moved_up"));
+    }
+    return;
+  }
+  way_ = tops_way(layout_, source, b.isa()).value();
+  masks_ = relayout_masks(b, *way_);
+}
+
+int64_t TopsPacker::scratch_bytes() const {
+  return way_ ? 0 : lane_bits / 8 * most_rows(panel_);
+}
 
 /// Where those of each block are, of which the first one's are there; of a panel of fixed size all
 /// are told by their distance.
-std::vector<Value> TopsPacker::blocks_at(Value first, int64_t k) const {
+std::vector<Value> TopsPacker::blocks_at(Value first) const {
   if (panel_.panel.is_fixed()) return {first};
   const Value bytes = length(b_, block_bytes(panel_), "block_bytes");
-  return strided(b_, first, bytes, 0, k / layout_.block, "block");
+  return strided(b_, first, bytes, 0, k_ / layout_.block, "block");
 }
 
-void TopsPacker::pack(Value from, Value stride, Value to, int64_t k) const {
-  const int64_t lanes = b_.isa().lanes32();
-  const Length before = start(axes(panel_), FieldKind::tops, k).divided(8);
+Value TopsPacker::exchange(Value lanes) const {
+  for (size_t i = 0; i < swaps_.size(); ++i) {
+    const int64_t distance = (int64_t{1} << swaps_[i].high) - (int64_t{1} << swaps_[i].low);
+    const Value down = b_.op(OpCode::shr, {lanes}, {.bits = 32, .imm = distance});
+    const Value both = b_.op(OpCode::xor_, {down, lanes});
+    const Value differs = b_.op(OpCode::and_, {both, swap_masks_[i]});
+    const Value up = b_.op(OpCode::shl, {differs}, {.bits = 32, .imm = distance});
+    lanes = b_.op(OpCode::xor_, {b_.op(OpCode::xor_, {lanes, differs}), up});
+  }
+  return lanes;
+}
+
+/// Lanes come one by one, from where rows are, and are vectors then.
+void TopsPacker::pack_lanes(Value from, Value stride, Value to, bool stream) const {
+  const Value columns = length(b_, panel_.panel);
+  const int64_t bytes = lane_bits / 8;
+  const Value first =
+      b_.add(from, place(source_, FieldKind::tops, {}, {k_, {}, 0}) / 8, "tops_from");
+  b_.loop("tops", columns, {first, lanes_}, [&](const std::vector<Value>& at) {
+    const Value lane = b_.op(OpCode::load_scalar, {at[0]}, {.bits = lane_bits}, "tops");
+    b_.op(OpCode::store_scalar, {at[1], lane}, {.bits = lane_bits});
+    const Value next = b_.add(at[1], bytes, "lane");
+    return std::vector<Value>{plus(b_, {at[0], stride}, "row"), next};
+  });
+  const bool past = stream && b_.isa().has(OpCode::store_stream);
+  const Value vectors = over(b_, columns, b_.isa().lanes32(), "vectors");
+  b_.loop("lanes", vectors, {lanes_, to}, [&](const std::vector<Value>& at) {
+    const Value packed = exchange(b_.op(OpCode::load, {at[0]}, {}, "lanes"));
+    b_.op(past ? OpCode::store_stream : OpCode::store, {at[1], packed});
+    const Value next = b_.add(at[0], b_.isa().vector_bytes, "lanes");
+    return std::vector<Value>{next, b_.add(at[1], b_.isa().vector_bytes, "to")};
+  });
+}
+
+void TopsPacker::pack(Value from, Value stride, Value to, bool stream) const {
+  const Length before = start(axes(panel_), FieldKind::tops, k_).divided(8);
   const Value first = behind(b_, to, before, "tops");
-  const Value count = panel_.panel.is_fixed() ? b_.constant(layout_.panel.fixed / lanes)
-                                              : over(b_, length(b_, panel_.panel), lanes);
+  if (!way_) {
+    const bool aligned = before.is_fixed() && before.fixed % b_.isa().vector_bytes.fixed == 0;
+    return pack_lanes(from, stride, first, stream && aligned);
+  }
+  const int64_t columns = columns_at_once(*way_, b_.isa());
+  const Value count = panel_.panel.is_fixed() ? b_.constant(layout_.panel.fixed / columns)
+                                              : over(b_, length(b_, panel_.panel), columns);
   b_.loop("tops", count, {from, first}, [&](const std::vector<Value>& at) {
     std::vector<Value> rows = {at[0]};
-    for (int64_t r = 1; r < lanes; ++r) {
+    for (int64_t r = 1; r < columns; ++r) {
       rows.push_back(b_.op(OpCode::iadd, {rows.back(), stride}, {}, "row"));
     }
     const auto find = [&](Coordinates of) {
-      const int64_t bit = place(source_, FieldKind::tops, {0, of.k, 0}, {k, {}, 0});
+      const int64_t bit = place(source_, FieldKind::tops, {0, of.k, 0}, {k_, {}, 0});
       return std::pair(rows[static_cast<size_t>(of.n)], bit / 8);
     };
-    const std::vector<Value> blocks = blocks_at(at[1], k);
-    relayout(b_, way_, masks_, {lanes, k}, find, [&](Coordinates of, Value packed) {
+    const std::vector<Value> blocks = blocks_at(at[1]);
+    relayout(b_, *way_, masks_, {columns, k_}, find, [&](Coordinates of, Value packed) {
       const int64_t offset = packed_offset(layout_, of, FieldKind::tops);
       if (blocks.size() == 1) {
         b_.op(OpCode::store, {at[1], packed}, {.offset = offset});
@@ -82,7 +192,7 @@ void TopsPacker::pack(Value from, Value stride, Value to, int64_t k) const {
             {.offset = offset % block_bytes(layout_).fixed});
     });
     return std::vector<Value>{b_.op(OpCode::iadd, {rows.back(), stride}, {}, "rows"),
-                              b_.add(at[1], plane_bytes(layout_, lanes), "to")};
+                              b_.add(at[1], plane_bytes(layout_, columns), "to")};
   });
 }
 

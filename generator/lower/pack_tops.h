@@ -1,6 +1,7 @@
 // Bits of codes above the others, which sources and layouts keep in planes of their own.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "lower/pack_place.h"
@@ -8,24 +9,40 @@
 
 namespace tw {
 
-/// Packs those of some columns by the ISA's moves.
+/// Two bits of a bit's number in a lane that change places.
+struct BitSwap {
+  int low = 0, high = 0;
+};
+
+/// Packs those of some columns by the ISA's moves, or, where those of a column are a lane of 32
+/// bits in source and layout, in another order, by exchanges within lanes.
 class TopsPacker {
  public:
-  TopsPacker(Builder& b, const Layout& layout, const Source& source);
+  TopsPacker(Builder& b, const Layout& layout, const Source& source, int64_t k);
+
+  /// Memory that it needs, and is told of before it packs.
+  [[nodiscard]] int64_t scratch_bytes() const;
+  void use(Value scratch) { lanes_ = scratch; }
 
   /// Of all columns of a panel, so many values of k. Pointers: to the first column's blocks in the
-  /// source, whose rows are so far apart, and to the panel's.
-  void pack(Value from, Value stride, Value to, int64_t k) const;
+  /// source, whose rows are so far apart, and to the panel's. `stream`: past the caches, if it can.
+  void pack(Value from, Value stride, Value to, bool stream) const;
 
  private:
-  [[nodiscard]] std::vector<Value> blocks_at(Value first, int64_t k) const;
+  [[nodiscard]] std::vector<Value> blocks_at(Value first) const;
+  void pack_lanes(Value from, Value stride, Value to, bool stream) const;
+  [[nodiscard]] Value exchange(Value lanes) const;
 
   Builder& b_;
   const Layout& panel_;
   const Layout layout_;  ///< a strip's
   const Part& source_;
-  Relayout way_;
-  Masks masks_;
+  int64_t k_;
+  std::optional<Relayout> way_;  ///< none: within lanes
+  Masks masks_{no_value, no_value, no_value};
+  std::vector<BitSwap> swaps_;
+  std::vector<Value> swap_masks_;
+  Value lanes_ = no_value;
 };
 
 /// Whether the ISA has such a way for tops of so many values of k; or there are none. In panels as
