@@ -9,8 +9,8 @@ namespace tw {
 bool is_plain_panel(const Layout& layout) {
   const int data = field_index(layout, FieldKind::data);
   const int sums = sums_index(layout);
-  const bool nibbles = layout.element == ElementType::i4 && layout.order.pair != NibblePair::none;
-  if ((!nibbles && layout.element != ElementType::i8) || layout.block != 0 ||
+  const bool parts = bits(layout.element) < 8 && layout.order.pair != NibblePair::none;
+  if ((!parts && layout.element != ElementType::i8) || layout.block != 0 ||
       !layout.panel.is_fixed() || data < 0 || sums < data) {
     return false;
   }

@@ -19,6 +19,10 @@ bool is_signed(const Layout& layout) {
   return !layout.order.low_unsigned && !layout.order.high_unsigned;
 }
 
+bool is_quarters(const Layout& layout) {
+  return layout.element == ElementType::i2;
+}
+
 /// Two lanes a column can be added up.
 bool folds(const Layout& layout, const Isa& isa) {
   return layout.order.kr == 4 || (layout.order.kr == 8 && isa.has(OpCode::pair_add, 32));
@@ -34,7 +38,13 @@ static bool multiplies_unsigned(const Isa& isa) {
 
 bool CodeSums::possible(const Layout& layout, const Isa& isa) {
   const DataOrder& order = layout.order;
-  if (layout.element == ElementType::i2) return false;
+  if (is_quarters(layout)) {
+    const bool adds = multiplies_unsigned(isa) || isa.has(OpCode::dot4_s8s8);
+    if (!is_depth(layout) || order.kr != 4 || !order.low_unsigned || !order.high_unsigned ||
+        !adds || !isa.has(OpCode::shr, 32)) {
+      return false;
+    }
+  }
   for (const OpCode code : {OpCode::load, OpCode::store, OpCode::and_, OpCode::zero}) {
     if (!isa.has(code)) return false;
   }
@@ -53,6 +63,7 @@ bool CodeSums::possible(const Layout& layout, const Isa& isa) {
            isa.has(OpCode::dot4_s8s8) && isa.has(OpCode::zip_lo, 32) && isa.has(OpCode::zip_hi, 32);
   }
   if (!order.low_unsigned) return false;
+  if (is_quarters(layout)) return true;
   if (is_depth(layout)) return order.high_unsigned && multiplies_unsigned(isa);
   const bool zips = order.kr == 4 || (isa.has(OpCode::zip_lo, 64) && isa.has(OpCode::zip_hi, 64));
   return folds(layout, isa) && zips && !order.high_unsigned && segments(isa) == 1 &&
@@ -70,6 +81,7 @@ SumWeights::SumWeights(Builder& b, const Layout& layout)
   if (!b.isa().has(OpCode::dot4_u8s8) && b.isa().has(OpCode::dot2_s16)) {
     ones16 = splat32(b, 0x00010001U, "ones_16");
   }
+  if (is_quarters(layout)) quarters = splat32(b, 0x33333333U, "low_quarters");
   if (is_next(layout)) {
     even = splat32(b, 0x00000101U, "even");
     odd = splat32(b, 0x01010000U, "odd");
@@ -96,8 +108,16 @@ Value CodeSums::dot(Value sum, Value codes, Value weights) const {
   return b_.op(OpCode::dot4_u8s8, {sum, weights, codes});
 }
 
+/// Codes of two bits: nibbles that are sums of two, at most 6.
+Value CodeSums::pairs_added(Value codes) const {
+  const Value high = b_.op(OpCode::shr, {codes}, {.bits = 32, .imm = 2});
+  const Value first = b_.op(OpCode::and_, {codes, weights_.quarters});
+  return b_.op(OpCode::add, {first, b_.op(OpCode::and_, {high, weights_.quarters})}, {.bits = 32});
+}
+
 /// Codes are at most 255 and weights 15: 16 bits hold two products.
 Value CodeSums::dot_unsigned(Value sum, Value codes, Value weights) const {
+  if (is_quarters(layout_) && b_.isa().has(OpCode::dot4_s8s8)) return dot(sum, codes, weights);
   if (b_.isa().has(OpCode::dot4_u8s8)) return b_.op(OpCode::dot4_u8s8, {sum, codes, weights});
   const Value pairs = b_.op(OpCode::dot2_u8s8_sat, {codes, weights});
   const Value fours = b_.op(OpCode::dot2_s16, {pairs, weights_.ones16});
@@ -125,6 +145,7 @@ void CodeSums::add(std::vector<Value>& carried, size_t vector, Value codes) cons
     add_high(b_.op(OpCode::and_, {codes, weights_.nibbles}));
     return;
   }
+  if (is_quarters(layout_)) codes = pairs_added(codes);
   const Value low = b_.op(OpCode::and_, {codes, weights_.nibbles});
   if (is_depth(layout_)) {
     // (16 high + low) + 15 low: both nibbles 16 times, in one accumulator. The mask is 15s.
@@ -162,9 +183,9 @@ std::vector<Value> CodeSums::next_totals(const std::vector<Value>& carried) cons
   return totals;
 }
 
-/// Unsigned nibbles are 8 too high, k times; bytes 128.
+/// Unsigned nibbles are 8 too high, k times; bytes 128, codes of two bits 2.
 Value CodeSums::offset(Value k) const {
-  const int64_t offset_bits = is_bytes(layout_) ? 7 : 3;
+  const int64_t offset_bits = is_bytes(layout_) ? 7 : is_quarters(layout_) ? 1 : 3;
   return b_.op(OpCode::dup, {b_.op(OpCode::ishl, {k}, {.imm = offset_bits})}, {.bits = 32},
                "offset");
 }

@@ -13,6 +13,7 @@ struct SumWeights {
   Value ones;
   Value nibbles;  ///< the nibbles that stand as they are multiplied: low ones if they are unsigned
   Value ones16 = no_value;                ///< where products add up in 16 bits first
+  Value quarters = no_value;              ///< of codes of two bits every other one
   Value even = no_value, odd = no_value;  ///< ones where lanes have codes of such columns
   SumWeights(Builder& b, const Layout& layout);
 };
@@ -47,6 +48,7 @@ class CodeSums {
 
  private:
   [[nodiscard]] Value dot(Value sum, Value codes, Value weights) const;
+  [[nodiscard]] Value pairs_added(Value codes) const;
   [[nodiscard]] Value dot_unsigned(Value sum, Value codes, Value weights) const;
   void finish_whole(const std::vector<Value>& carried, Value sums) const;
   [[nodiscard]] std::vector<Value> column_totals(const std::vector<Value>& carried,

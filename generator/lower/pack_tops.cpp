@@ -40,7 +40,7 @@ int bit_in_lane(int64_t distance) {
 std::optional<std::vector<BitSwap>> swaps_in_lanes(const Layout& layout, const Source& source,
                                                    const Isa& isa, int64_t k) {
   if (k * top_bits(layout) != lane_bits || top_bits(layout) != 1) return std::nullopt;
-  if (!isa.has(OpCode::shl, 32) || !isa.has(OpCode::shr, 32)) return std::nullopt;
+  if (!can_swap_bits(isa)) return std::nullopt;
   const Part panels = axes(layout);
   const auto packed = [&](Coordinates at) {
     return place(panels, FieldKind::tops, at, {k, {}, 0}) -
@@ -69,15 +69,6 @@ std::optional<std::vector<BitSwap>> swaps_in_lanes(const Layout& layout, const S
     *other = std::exchange(held[i], wanted[i]);
   }
   return swaps;
-}
-
-/// Bits that such a swap moves up.
-uint32_t moved_up(const BitSwap& swap) {
-  uint32_t mask = 0;
-  for (int bit = 0; bit < lane_bits; ++bit) {
-    if ((bit >> swap.low & 1) != 0 && (bit >> swap.high & 1) == 0) mask |= uint32_t{1} << bit;
-  }
-  return mask;
 }
 
 /// 2^(bits * number), of a number below `count`, a power of two.
@@ -128,13 +119,9 @@ std::vector<Value> TopsPacker::blocks_at(Value first) const {
 }
 
 Value TopsPacker::exchange(Value lanes) const {
+  const auto apply = [&](const MoveOp& op, Value x, Value y) { return move(b_, op, x, y); };
   for (size_t i = 0; i < swaps_.size(); ++i) {
-    const int64_t distance = (int64_t{1} << swaps_[i].high) - (int64_t{1} << swaps_[i].low);
-    const Value down = b_.op(OpCode::shr, {lanes}, {.bits = 32, .imm = distance});
-    const Value both = b_.op(OpCode::xor_, {down, lanes});
-    const Value differs = b_.op(OpCode::and_, {both, swap_masks_[i]});
-    const Value up = b_.op(OpCode::shl, {differs}, {.bits = 32, .imm = distance});
-    lanes = b_.op(OpCode::xor_, {b_.op(OpCode::xor_, {lanes, differs}), up});
+    lanes = swapped(apply, lanes, swaps_[i], swap_masks_[i]);
   }
   return lanes;
 }

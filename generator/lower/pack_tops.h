@@ -4,15 +4,11 @@
 #include <optional>
 #include <vector>
 
+#include "lower/bit_swap.h"
 #include "lower/pack_place.h"
 #include "lower/relayout.h"
 
 namespace tw {
-
-/// Two bits of a bit's number in a lane that change places.
-struct BitSwap {
-  int low = 0, high = 0;
-};
 
 /// Packs those of some columns by the ISA's moves, or, where those of a column are a lane of 32
 /// bits in source and layout, in another order, by exchanges within lanes.
@@ -39,7 +35,7 @@ class TopsPacker {
   const Part& source_;
   int64_t k_;
   std::optional<Relayout> way_;  ///< none: within lanes
-  Masks masks_{no_value, no_value, no_value};
+  Masks masks_ = no_masks;
   std::vector<BitSwap> swaps_;
   std::vector<Value> swap_masks_;
   Value lanes_ = no_value;

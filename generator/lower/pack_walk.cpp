@@ -273,19 +273,26 @@ Value flip_bits(Builder& b, const Layout& layout, const Source& source) {
 
 void copy_codes(Builder& b, const Layout& layout, Value to, Value from, Value codes, Value nothing,
                 int64_t most_bytes) {
-  if (layout.element != ElementType::i4) {
+  const int64_t each = bits(layout.element) < 8 ? byte_codes(layout) : 1;
+  if (each == 1) {
     b.op(OpCode::copy_bytes, {to, from, row_bytes(b, layout, codes)}, {.imm = most_bytes});
     return;
   }
-  b.op(OpCode::copy_bytes, {to, from, over(b, b.add(codes, 1), 2)}, {.imm = most_bytes});
-  const Value odd = b.op(OpCode::iand_imm, {codes}, {.imm = 1}, "odd");
-  b.branch(odd, Compare::not_equal, b.constant(0), [&] {
-    const Value at = plus(b, {to, over(b, codes, 2)}, "last");
+  b.op(OpCode::copy_bytes, {to, from, over(b, b.add(codes, each - 1), each)}, {.imm = most_bytes});
+  const Value rest = b.op(OpCode::iand_imm, {codes}, {.imm = each - 1}, each == 2 ? "odd" : "rest");
+  const auto keep = [&](int64_t count) {
+    const int64_t kept = (int64_t{1} << (count * bits(layout.element))) - 1;
+    const Value at = plus(b, {to, over(b, codes, each)}, "last");
     const Value byte = b.op(OpCode::load_scalar, {at}, {.bits = 8}, "byte");
-    const Value low = b.op(OpCode::iand_imm, {byte}, {.imm = 15});
-    const Value high = b.op(OpCode::iand_imm, {nothing}, {.imm = 0xf0});
+    const Value low = b.op(OpCode::iand_imm, {byte}, {.imm = kept});
+    const Value high = b.op(OpCode::iand_imm, {nothing}, {.imm = 0xff & ~kept});
     b.op(OpCode::store_scalar, {at, plus(b, {low, high})}, {.bits = 8});
-  });
+  };
+  const Value one = b.constant(each == 2 ? 0 : 1);
+  b.branch(rest, each == 2 ? Compare::not_equal : Compare::equal, one, [&] { keep(1); });
+  for (int64_t count = 2; count < each; ++count) {
+    b.branch(rest, Compare::equal, b.constant(count), [&] { keep(count); });
+  }
 }
 
 }  // namespace tw

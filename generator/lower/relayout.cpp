@@ -46,6 +46,7 @@ bool among(Coordinates bit, const Bits& bits) {
 
 constexpr int64_t long_k = 4096;  // no tile is longer
 
+constexpr size_t half_masks = 3;
 constexpr uint8_t low_halves[] = {0x55, 0x33, 0x0f};  // of two neighbors of 1, 2 and 4 bits
 
 /// The lowest lane that a search moves. Those of less than a nibble are too many for it: exchanges
@@ -93,9 +94,6 @@ Bits source_lanes(const Source& source, FieldKind kind, int unit, int64_t run_bi
   return lanes;
 }
 
-/// An instruction on one value, or two.
-using Apply = std::function<Value(const MoveOp&, Value, Value)>;
-
 struct Moved {
   std::vector<Value> vectors;
   Bits numbers;
@@ -108,7 +106,7 @@ bool inserts_nibbles(const Isa& isa, int bits) {
 /// The halves of bytes, nibbles or pairs of bits of x and y that are to be together: low ones in x,
 /// high ones in y.
 std::pair<Value, Value> exchange(const Isa& isa, const Masks& masks, int bits, Value x, Value y,
-                                 const Apply& apply) {
+                                 const ApplyMove& apply) {
   if (inserts_nibbles(isa, bits)) {
     return {apply({OpCode::shl_insert, 8, 4}, x, y), apply({OpCode::shr_insert, 8, 4}, y, x)};
   }
@@ -144,11 +142,24 @@ struct Held {
   }
 };
 
+/// What lanes hold behind the swaps.
+Bits swapped_lanes(const Relayout& way, Bits lanes) {
+  for (const BitSwap& swap : way.swaps) {
+    std::swap(lanes[size_t(swap.low - way.unit)], lanes[size_t(swap.high - way.unit)]);
+  }
+  return lanes;
+}
+
 /// Replays the way. A symbol that is to count backwards is turned when it enters the lanes first:
 /// vectors are names, so that costs nothing.
 Moved move_lanes(const Relayout& way, const Isa& isa, const Masks& masks,
-                 std::vector<Value> vectors, const Apply& apply) {
-  Held held{way.loaded, way.numbers};
+                 std::vector<Value> vectors, const ApplyMove& apply) {
+  for (size_t i = 0; i < way.swaps.size(); ++i) {
+    for (Value& vector : vectors) {
+      vector = swapped(apply, vector, way.swaps[i], masks[half_masks + i]);
+    }
+  }
+  Held held{swapped_lanes(way, way.loaded), way.numbers};
   Coordinates to_turn = way.turned;
   for (const RelayoutStep& step : way.steps) {
     if (!step.move.pair) {
@@ -209,9 +220,14 @@ class Proof {
     }
     for (size_t i = 0; i < way_.vectors(); ++i) loaded.push_back(static_cast<Value>(i));
     Masks masks{};
-    for (size_t i = 0; i < masks.size(); ++i) {
+    for (size_t i = 0; i < half_masks + way_.swaps.size(); ++i) {
       masks[i] = static_cast<Value>(store_.size());
-      store_.emplace_back(bytes(), low_halves[i]);
+      store_.emplace_back(bytes(), i < half_masks ? low_halves[i] : uint8_t{0});
+      if (i < half_masks) continue;
+      const uint32_t lane = moved_up(way_.swaps[i - half_masks]);
+      for (size_t byte = 0; byte < bytes(); ++byte) {
+        store_.back()[byte] = static_cast<uint8_t>(lane >> (8 * (byte % 4)));
+      }
     }
     const Moved moved =
         move_lanes(way_, isa_, masks, loaded, [&](const MoveOp& op, Value x, Value y) {
@@ -287,6 +303,28 @@ std::vector<Bits> possible_loads(const Bits& run, const Relayout& way, size_t in
   return all;
 }
 
+/// What makes room within bytes for lanes that a search moves, which it could not move out of
+/// there: what the goal has there comes in, if lanes of 32 bits have it, else what it has nowhere.
+std::vector<BitSwap> swaps_out_of_bytes(const Relayout& way, Bits lanes) {
+  std::vector<BitSwap> swaps;
+  const Bits bytes = searched(way, way.goal);
+  const size_t low = way.goal.size() - bytes.size();
+  const size_t end = std::min(size_t(5 - way.unit), lanes.size());
+  for (size_t i = 0; i < low && i < lanes.size(); ++i) {
+    if (!among(lanes[i], bytes)) continue;
+    size_t other = i + 1;
+    while (other < end && !(lanes[other] == way.goal[i])) ++other;
+    if (other >= end) {
+      other = low;
+      while (other < end && among(lanes[other], way.goal)) ++other;
+    }
+    if (other >= end) return {};
+    std::swap(lanes[i], lanes[other]);
+    swaps.push_back({int(i) + way.unit, int(other) + way.unit});
+  }
+  return swaps;
+}
+
 /// What is left to exchanges of bits within bytes. False: a lane wants what another one has.
 bool add_exchanges(Relayout& way, Held held) {
   const int lanes = searched_unit(way.unit) - way.unit;
@@ -307,7 +345,8 @@ std::optional<Relayout> way_from(const std::vector<Bits>& loads,
                                  Relayout way) {
   std::vector<LaneOrder> starts;
   const Bits goal = searched(way, way.goal);
-  for (const Bits& lanes : loads) {
+  for (const Bits& loaded : loads) {
+    const Bits lanes = swapped_lanes(way, loaded);
     starts.emplace_back();
     for (const Coordinates bit : searched(way, lanes)) {
       const auto at = std::find(goal.begin(), goal.end(), bit) - goal.begin();
@@ -316,7 +355,8 @@ std::optional<Relayout> way_from(const std::vector<Bits>& loads,
   }
   if (starts.empty()) return std::nullopt;
   // The search moves nothing out of the lanes below those that it moves.
-  for (const Bits& lanes : loads) {
+  for (const Bits& loaded : loads) {
+    const Bits lanes = swapped_lanes(way, loaded);
     const auto low_end = lanes.begin() + (searched_unit(way.unit) - way.unit);
     const auto wanted = [&](Coordinates bit) { return among(bit, goal); };
     if (std::any_of(lanes.begin(), low_end, wanted)) return std::nullopt;
@@ -330,7 +370,7 @@ std::optional<Relayout> way_from(const std::vector<Bits>& loads,
     if (!among(bit, way.loaded)) way.numbers.push_back(bit);
   }
   if (way.vectors() > most_vectors) return std::nullopt;
-  Held held{way.loaded, way.numbers};
+  Held held{swapped_lanes(way, way.loaded), way.numbers};
   for (const auto& [move, symbol] : found->steps) {
     RelayoutStep step{moves[move].move, moves[move].exchanged, {}};
     if (symbol > 0) step.symbol = goal[static_cast<size_t>(symbol) - 1];
@@ -362,6 +402,7 @@ std::optional<Relayout> find_relayout(const Layout& layout, const Source& source
   way.goal = *goal;
   const std::vector<PricedMove> moves = priced_moves(isa, searched_unit(way.unit));
   const Bits run = source_lanes(source, kind, way.unit, 8 * run_bytes);
+  if (can_swap_bits(isa)) way.swaps = swaps_out_of_bytes(way, run);
   const bool inserts = isa.has(OpCode::load_dup, 128) && isa.has(OpCode::load_lane, 128);
   const auto most_vectors = static_cast<size_t>(file->count());
   std::optional<Relayout> best;
@@ -385,14 +426,22 @@ int64_t move_count(const Relayout& way, const Isa& isa) {
 }
 
 Masks relayout_masks(Builder& b, const Relayout& way) {
-  Masks masks = {no_value, no_value, no_value};
+  Masks masks = no_masks;
   const char* const names[] = {"low_bits", "low_pairs", "low_nibbles"};
   for (const RelayoutStep& step : way.steps) {
     if (step.exchanged == 0 || inserts_nibbles(b.isa(), step.exchanged)) continue;
     const auto i = static_cast<size_t>(std::countr_zero(static_cast<unsigned>(step.exchanged)));
     if (masks[i] == no_value) masks[i] = splat32(b, low_halves[i] * 0x01010101U, names[i]);
   }
+  for (size_t i = 0; i < way.swaps.size(); ++i) {
+    masks[half_masks + i] = splat32(b, moved_up(way.swaps[i]), "moved_up");
+  }
   return masks;
+}
+
+Value move(Builder& b, const MoveOp& op, Value x, Value y) {
+  const Builder::With with{.bits = op.bits, .imm = op.imm};
+  return y == no_value ? b.op(op.code, {x}, with) : b.op(op.code, {x, y}, with);
 }
 
 void relayout_tile(Builder& b, const Relayout& way, const Masks& masks, Coordinates origin,
@@ -411,10 +460,8 @@ void relayout_tile(Builder& b, const Relayout& way, const Masks& masks, Coordina
     loaded.push_back(vector);
   }
   const Moved moved =
-      move_lanes(way, b.isa(), masks, loaded, [&](const MoveOp& op, Value x, Value y) {
-        const Builder::With with{.bits = op.bits, .imm = op.imm};
-        return y == no_value ? b.op(op.code, {x}, with) : b.op(op.code, {x, y}, with);
-      });
+      move_lanes(way, b.isa(), masks, loaded,
+                 [&](const MoveOp& op, Value x, Value y) { return move(b, op, x, y); });
   // Neighbors one after the other: lines that are streamed fill up.
   std::map<std::pair<int64_t, int64_t>, Value> in_order;
   for (size_t i = 0; i < moved.vectors.size(); ++i) {

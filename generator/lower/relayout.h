@@ -11,6 +11,7 @@
 
 #include "ir/bit_map.h"
 #include "ir/builder.h"
+#include "lower/bit_swap.h"
 #include "model/sources.h"
 
 namespace tw {
@@ -30,10 +31,11 @@ struct RelayoutStep {
 /// The way of one tile: all codes whose coordinates have bits of `tile` only.
 struct Relayout {
   Coordinates tile;
-  int unit = 2;       ///< lowest bit of a lane's number that says which code it is
-  Bits loaded;        ///< what those bits name in loaded vectors, lowest first
-  int64_t loads = 1;  ///< of one vector: segments come from different places
-  Bits numbers;       ///< what the bits of a loaded vector's number name
+  int unit = 2;                ///< lowest bit of a lane's number that says which code it is
+  Bits loaded;                 ///< what those bits name in loaded vectors, lowest first
+  std::vector<BitSwap> swaps;  ///< of loaded vectors, in lanes of 32 bits, before the steps
+  int64_t loads = 1;           ///< of one vector: segments come from different places
+  Bits numbers;                ///< what the bits of a loaded vector's number name
   std::vector<RelayoutStep> steps;
   Bits goal;           ///< as `loaded`, of packed vectors
   Coordinates turned;  ///< bits of the goal that are 1 where those of coordinates are 0
@@ -50,8 +52,12 @@ std::optional<Relayout> find_relayout(const Layout& layout, const Source& source
 int64_t move_count(const Relayout& way, const Isa& isa);
 
 /// Constants that the moves need, to be made outside of loops: the low one of every two neighbors
-/// of 1, 2 and 4 bits.
-using Masks = std::array<Value, 3>;
+/// of 1, 2 and 4 bits, then what swaps move up.
+constexpr size_t most_swaps = 3;
+using Masks = std::array<Value, 3 + most_swaps>;
+constexpr Masks no_masks = {no_value, no_value, no_value, no_value, no_value, no_value};
+/// A move's instruction, on one value or two.
+Value move(Builder& b, const MoveOp& op, Value x, Value y);
 Masks relayout_masks(Builder& b, const Relayout& way);
 
 /// Where the run of codes from these coordinates on is: pointer and offset in bytes.

@@ -145,16 +145,19 @@ TEST(Relayout, NoneWhereVectorsAreTooFew) {
   EXPECT_FALSE(find_relayout(layout, source, isa("scalar"), 32));
 }
 
-/// Of four codes in a byte, whose neighbors of a source are to stand in bytes of their own.
-TEST(Relayout, NoneWhereBitsWouldLeaveTheLowestLanes) {
+/// Of four codes in a byte, whose neighbors of a source are to stand in bytes of their own: bits
+/// change places within lanes of 32 bits before bytes move.
+TEST(Relayout, SwapsBitsOutOfTheLowestLanes) {
   Panels panels{0, 16, 4};
-  panels.block = 32;
+  panels.block = 64;
   const Layout layout = choose_layouts(*find_format("qsi8d32"), *find_format("qai2c32"),
                                        Technique::dot, isa("avx2"), panels)
                             .rhs;
-  for (const int64_t run_bytes : {8, 16, 32, 64}) {
-    EXPECT_FALSE(find_relayout(layout, *find_source("nxk", layout), isa("avx2"), run_bytes));
-  }
+  const Source& source = *find_source("nxk", layout);
+  const auto way = find_relayout(layout, source, isa("avx2"), 16);
+  ASSERT_TRUE(way);
+  EXPECT_EQ(way->swaps.size(), 2U);
+  EXPECT_FALSE(find_relayout(layout, source, isa("scalar"), 16));
 }
 
 }  // namespace
