@@ -1,6 +1,6 @@
-// A module for Linux on a CPU that has tiles without XFD, as Bochs interprets one: Linux leaves them
-// off there. This switches them on and grants them to whoever asks. They are not saved where threads
-// change: on such a CPU one program at a time may use them.
+// A module for Linux on a CPU that has tiles without XFD, as Bochs interprets one: Linux leaves
+// them off there. This switches them on and grants them to whoever asks. They are not saved where
+// threads change: on such a CPU one program at a time may use them.
 #include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/smp.h>
