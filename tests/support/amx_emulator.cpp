@@ -302,8 +302,7 @@ bool are_native() {
   return (low >> 17 & 3) == 3 && syscall(SYS_arch_prctl, 0x1023, 18) == 0;
 }
 
-/// XCR0 and XINUSE: shapes are bit 17. What tiles hold is bit 18, which may be clear while all are
-/// 0.
+/// XCR0 and XINUSE: bit 17 is shapes. Bit 18, what tiles hold, may be clear while that is zeros.
 bool in_use() {
   uint32_t low = 0, high = 0;
   __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(1));
