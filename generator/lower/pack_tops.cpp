@@ -87,8 +87,8 @@ Value power(Builder& b, Value number, int64_t bits, int64_t count) {
 bool can_move_tops(const Layout& layout, const Source& source, const Isa& isa, int64_t k) {
   if (top_bits(layout) == 0) return true;
   if (!layout.panel.is_fixed() && top_order(layout).vectors != 1) return false;
-  if (swaps_in_lanes(strip_of(layout), source, isa, k)) return true;
   const Layout strip = strip_of(layout);
+  if (swaps_in_lanes(strip, source, isa, k)) return true;
   const auto way = tops_way(strip, source, isa);
   return way && strip.panel.fixed % columns_at_once(*way, isa) == 0 && way->tile.k < k;
 }
