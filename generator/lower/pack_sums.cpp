@@ -38,18 +38,16 @@ static bool multiplies_unsigned(const Isa& isa) {
 
 bool CodeSums::possible(const Layout& layout, const Isa& isa) {
   const DataOrder& order = layout.order;
-  if (is_quarters(layout)) {
-    const bool adds = multiplies_unsigned(isa) || isa.has(OpCode::dot4_s8s8);
-    if (!is_depth(layout) || order.kr != 4 || !order.low_unsigned || !order.high_unsigned ||
-        !adds || !isa.has(OpCode::shr, 32)) {
-      return false;
-    }
-  }
   for (const OpCode code : {OpCode::load, OpCode::store, OpCode::and_, OpCode::zero}) {
     if (!isa.has(code)) return false;
   }
   for (const OpCode code : {OpCode::add, OpCode::sub, OpCode::sar, OpCode::dup}) {
     if (!isa.has(code, 32)) return false;
+  }
+  if (is_quarters(layout)) {
+    const bool adds = multiplies_unsigned(isa) || isa.has(OpCode::dot4_s8s8);
+    return is_depth(layout) && order.kr == 4 && order.low_unsigned && order.high_unsigned && adds &&
+           isa.has(OpCode::shr, 32);
   }
   if (is_bytes(layout)) {
     if (is_signed(layout)) return folds(layout, isa) && isa.has(OpCode::dot4_s8s8);
@@ -63,7 +61,6 @@ bool CodeSums::possible(const Layout& layout, const Isa& isa) {
            isa.has(OpCode::dot4_s8s8) && isa.has(OpCode::zip_lo, 32) && isa.has(OpCode::zip_hi, 32);
   }
   if (!order.low_unsigned) return false;
-  if (is_quarters(layout)) return true;
   if (is_depth(layout)) return order.high_unsigned && multiplies_unsigned(isa);
   const bool zips = order.kr == 4 || (isa.has(OpCode::zip_lo, 64) && isa.has(OpCode::zip_hi, 64));
   return folds(layout, isa) && zips && !order.high_unsigned && segments(isa) == 1 &&

@@ -39,7 +39,7 @@ int bit_in_lane(int64_t distance) {
 /// layout's, one after the other; none where they are not such lanes, or the ISA lacks moves.
 std::optional<std::vector<BitSwap>> swaps_in_lanes(const Layout& layout, const Source& source,
                                                    const Isa& isa, int64_t k) {
-  if (k * top_bits(layout) != lane_bits || top_bits(layout) != 1) return std::nullopt;
+  if (top_bits(layout) != 1 || k != lane_bits) return std::nullopt;
   if (!can_swap_bits(isa)) return std::nullopt;
   const Part panels = axes(layout);
   const auto packed = [&](Coordinates at) {

@@ -288,10 +288,11 @@ void copy_codes(Builder& b, const Layout& layout, Value to, Value from, Value co
     const Value high = b.op(OpCode::iand_imm, {nothing}, {.imm = 0xff & ~kept});
     b.op(OpCode::store_scalar, {at, plus(b, {low, high})}, {.bits = 8});
   };
-  const Value one = b.constant(each == 2 ? 0 : 1);
-  b.branch(rest, each == 2 ? Compare::not_equal : Compare::equal, one, [&] { keep(1); });
-  for (int64_t count = 2; count < each; ++count) {
-    b.branch(rest, Compare::equal, b.constant(count), [&] { keep(count); });
+  // Of two codes in a byte one is there, or none.
+  const bool is_flag = each == 2;
+  for (int64_t count = 1; count < each; ++count) {
+    b.branch(rest, is_flag ? Compare::not_equal : Compare::equal, b.constant(is_flag ? 0 : count),
+             [&] { keep(count); });
   }
 }
 
