@@ -8,7 +8,7 @@
 //     | 128 x k bits of codes | 32 i1 x tops a block | 32 f16 x scales a block | 32 f16 x minimums a block | 32 f32 x bias |
 // tile 1 x 32: needs 14 vector registers on amx_bf16 (8 operands + 6 masks), 32 exist
 //
-// from   specs/decode_bf16_qmi2k16p.yaml (2912df8dfc7f94b4)
+// from   specs/decode_bf16_qmi2k16p.yaml (73fa9ce792a593fe)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -10,6 +10,8 @@
 //          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
 // into lhs i8 m4 kr4 k%16 b16 [data/b|sums:i32*-16/b|scales:f32/b] (f5126a8be2c7cd1c)
 //          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
+// into lhs i8 m4 kr4 k%16 b16 [data/b|sums:i32*-64/b|scales:f32/b] (e15ee9fcdab75d0d)
+//          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
 // into lhs i8 m4 kr4 k%16 b16 [data/b|sums:i32*-4/b|scales:f32/b] (b65a9a870bbbf233)
 //          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
 // into lhs i8 m4 kr4 k%16 b16 [data/b|sums:i32*-32/b|scales:f32/b] (8e922a8be16f752a)
@@ -19,7 +21,7 @@
 // from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (20a357c82aacb6da)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (49fee64dba1f2245)
 // from   specs/matmul_clamp_f32_qsi8d32p_qnv4k16p.yaml (fa34a7bba3f9e28c)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (864b0ded6302958d)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (e14a11d03962233b)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (1ecf157bfaf726d4)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (af530ace53606003)
 // again  tilewright generate

@@ -16,10 +16,10 @@
 //          | 64 x k bits of codes | 16 i32 x sums a block | 16 f32 x scales a block |
 // into lhs i8 m8 kr8 k%32 b256 [data/b|sums:i32*-1x2/b|scales:f32x2/b] (584b2b27ccebaca8)
 //          | 64 x k bits of codes | 16 i32 x sums a block | 16 f32 x scales a block |
-// into lhs i8 m8 kr8 k%32 b32 [data/b|sums:i32*-8x2/b|scales:f32x2/b] (a513424c1c587db3)
-//          | 64 x k bits of codes | 16 i32 x sums a block | 16 f32 x scales a block |
 // into lhs i8 m8 kr8 k%32 b32 [data/b|scales:f32x2/b] (d35419816429f56f)
 //          | 64 x k bits of codes | 16 f32 x scales a block |
+// into lhs i8 m8 kr8 k%32 b32 [data/b|sums:i32*-8x2/b|scales:f32x2/b] (a513424c1c587db3)
+//          | 64 x k bits of codes | 16 i32 x sums a block | 16 f32 x scales a block |
 // into lhs i8 m8 kr8 k%32 b32 [data/b|sums:i32*-16x2/b|scales:f32x2/b] (5d153084e94eb9bc)
 //          | 64 x k bits of codes | 16 i32 x sums a block | 16 f32 x scales a block |
 // into lhs i8 m8 kr8 k%32 b256 [data/b|sums:i32*-2x2/b|scales:f32x2/b] (a5dc43d3ff348e9d)
@@ -33,7 +33,7 @@
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (390659fc07d90494)
 // from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (20a357c82aacb6da)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (6898cbc5086da7be)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (dc7a4f6cb0a7b989)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (d0bbbb319e7a6307)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi2c32p.yaml (442f91086c2b4a5d)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (bac22d2d5dfc4eb3)

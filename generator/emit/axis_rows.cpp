@@ -33,7 +33,7 @@ FieldAxes in_panel(const Layout& layout, const Part& panel, FieldKind kind) {
 std::string c_floats(const std::vector<float>& values) {
   std::string text;
   for (size_t i = 0; i < values.size(); ++i) {
-    text += fmt::format("{}{:.1f}F",
+    text += fmt::format("{}{:#}F",
                         i == 0       ? ""
                         : i % 8 == 0 ? ",\n              "
                                      : ", ",

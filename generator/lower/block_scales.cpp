@@ -19,10 +19,21 @@ std::vector<Value> vectors_of(const Tile1& t, const std::vector<Value>& rhs, Fie
   return vectors;
 }
 
+/// Values of a table are numbers of those.
+std::vector<Value> in_units(const Tile1& t, std::vector<Value> scales) {
+  const CodeTable* table = t.v.rhs.table;
+  if (table == nullptr || table->unit == 1) return scales;
+  const Value unit = splat32(t.b, std::bit_cast<uint32_t>(table->unit), "unit");
+  for (Value& scale : scales) {
+    scale = t.b.op(OpCode::fmul, {scale, unit}, {}, "scale", Role::operand);
+  }
+  return scales;
+}
+
 }  // namespace
 
 BlockSteps load_steps(const Tile1& t, const std::vector<Value>& rhs) {
-  BlockSteps steps{block_columns(t, rhs, FieldKind::scale_steps), {}};
+  BlockSteps steps{in_units(t, block_columns(t, rhs, FieldKind::scale_steps)), {}};
   if (field_index(*t.rhs.layout, FieldKind::minimum_steps) >= 0) {
     steps.minimums = block_columns(t, rhs, FieldKind::minimum_steps);
   }
@@ -37,13 +48,7 @@ std::vector<Value> scales_of_block(const Tile1& t, const std::vector<Value>& rhs
     const std::string name = fmt::format("scale_{}", first + j);
     scales[j] = t.b.op(OpCode::fmul, {scales[j], steps.scales[first + j]}, {}, name, Role::operand);
   }
-  const CodeTable* table = t.v.rhs.table;
-  if (table == nullptr || table->unit == 1) return scales;
-  const Value unit = splat32(t.b, std::bit_cast<uint32_t>(table->unit), "unit");
-  for (Value& scale : scales) {
-    scale = t.b.op(OpCode::fmul, {scale, unit}, {}, "scale", Role::operand);
-  }
-  return scales;
+  return steps.scales.empty() ? in_units(t, scales) : scales;
 }
 
 std::vector<Value> negated_minimums(const Tile1& t, const std::vector<Value>& rhs,

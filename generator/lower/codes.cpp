@@ -85,7 +85,9 @@ void Decoder::prepare_table(const Tile1& t) {
   if (t.b.isa().has(OpCode::look_up)) values_ = {join_table(t.b, values_, "values")};
 }
 
-Value Decoder::look_up(const Tile1& t, Value code, int64_t vector) const {
+/// What a code stands for: itself, where there is no table.
+Value Decoder::value_of(const Tile1& t, Value code, int64_t vector) const {
+  if (table_ == nullptr) return code;
   const std::string name = fmt::format("value_{}", vector);
   if (values_.size() == 1) {
     return t.b.op(OpCode::look_up, {values_[0], code}, {}, name, Role::operand);
@@ -125,12 +127,13 @@ Value Decoder::operand(const Tile1& t, Packed& packed, int64_t i) const {
 
 /// With its tops, or the value that it stands for.
 Value Decoder::finished(const Tile1& t, Packed& packed, int64_t i, Value code) const {
-  if (table_ != nullptr) return look_up(t, code, packed.vector);
-  if (top_bits_ == 0) return code;
+  if (top_bits_ == 0) return value_of(t, code, packed.vector);
   const int64_t k = packed.k + i * t.rhs.layout->order.distance;
   const TopsAt at = tops_at(t, packed.vector, k, packed.vectors_in_panel);
   const Value top = top_of(t, at, packed.cursor, packed.tops);
-  return t.b.op(OpCode::or_, {code, top}, {}, fmt::format("code_{}", packed.vector), Role::operand);
+  const std::string name = fmt::format("code_{}", packed.vector);
+  const Value whole = t.b.op(OpCode::or_, {code, top}, {}, name, Role::operand);
+  return value_of(t, whole, packed.vector);
 }
 
 /// Those of codes from value k of a block on.

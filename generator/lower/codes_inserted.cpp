@@ -31,11 +31,14 @@ Value Decoder::inserted(const Tile1& t, Packed& packed, int64_t i) const {
   }
   const std::string name = fmt::format("code_{}", packed.vector);
   if (is_last) {
-    return t.b.op(OpCode::shr_insert, {tops, packed.raw}, {.bits = 8, .imm = 8 - bits_}, name,
-                  Role::operand);
+    const Value last = t.b.op(OpCode::shr_insert, {tops, packed.raw}, {.bits = 8, .imm = 8 - bits_},
+                              name, Role::operand);
+    return value_of(t, last, packed.vector);
   }
-  const Value code = shift(OpCode::shr, packed.raw, i * bits_);
-  return t.b.op(OpCode::shl_insert, {code, tops}, {.bits = 8, .imm = bits_}, name, Role::operand);
+  const Value low = shift(OpCode::shr, packed.raw, i * bits_);
+  const Value code =
+      t.b.op(OpCode::shl_insert, {low, tops}, {.bits = 8, .imm = bits_}, name, Role::operand);
+  return value_of(t, code, packed.vector);
 }
 
 /// Whether tops of a byte's two nibbles are as far apart as these are, so that both are moved at
@@ -61,7 +64,9 @@ std::vector<Value> Decoder::with_tops(const Tile1& t, Packed& packed) const {
   tops = t.b.op(OpCode::and_, {tops, top_mask_}, {}, "tops", Role::operand);
   const std::string name = std::to_string(packed.vector);
   const auto insert = [&](OpCode code, Value into, Value what, const char* which) {
-    return t.b.op(code, {into, what}, {.bits = 8, .imm = bits_}, which + name, Role::operand);
+    const Value both =
+        t.b.op(code, {into, what}, {.bits = 8, .imm = bits_}, which + name, Role::operand);
+    return value_of(t, both, packed.vector);
   };
   return {insert(OpCode::shl_insert, packed.raw, tops, "lo_"),
           insert(OpCode::shr_insert, tops, packed.raw, "hi_")};

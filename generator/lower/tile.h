@@ -174,7 +174,7 @@ class Decoder {
   [[nodiscard]] Value low_code(const Tile1& t, Value raw, int64_t vector, int i) const;
   void prepare_table(const Tile1& t);
   void prepare_takers(const Tile1& t);
-  [[nodiscard]] Value look_up(const Tile1& t, Value code, int64_t vector) const;
+  [[nodiscard]] Value value_of(const Tile1& t, Value code, int64_t vector) const;
 
   int bits_;  ///< of a code, without its tops
   bool signed_;

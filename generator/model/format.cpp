@@ -65,6 +65,15 @@ static constexpr CodeTable e2m1{
     "e2m1", {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12}, 0.5F};
 /// The same of NVFP4, whose scales of E4M3 are as bits of f16, e5m3, 2^-8 of what they are.
 static constexpr CodeTable nv4{"nv4", e2m1.values, 256 * e2m1.unit};
+/// Rows of ggml's grids hold these, and signs stand beside them: IQ3_S, IQ3_XXS, and with codes of
+/// three bits IQ2_XXS, IQ2_XS and IQ2_S. Those of IQ1_S and IQ1_M hold -1, 0 and 1, and an eighth
+/// is added to them or taken away.
+static constexpr CodeTable iq3s{
+    "iq3s", {1, 3, 5, 7, 9, 11, 13, 15, -1, -3, -5, -7, -9, -11, -13, -15}, 1};
+static constexpr CodeTable iq3x{
+    "iq3x", {4, 12, 20, 28, 36, 44, 52, 62, -4, -12, -20, -28, -36, -44, -52, -62}, 0.25F};
+static constexpr CodeTable iq2{"iq2", {8, 25, 43, 0, -8, -25, -43, 0}, 0.125F};
+static constexpr CodeTable iq1{"iq1", {1, 7, 9, 0, -1, -7, -9, 0}, 0.125F};
 
 /// Of 2 bits: the caller's.
 static const CodeTable given{"given", {-2, -1, 0, 1}, 1, true};
@@ -99,6 +108,10 @@ const std::vector<Format>& formats() {
       {"qsi3k16", ElementType::i2, Granularity::block, false, false, 16, false, 256, 1},
       {"qnl4c32", ElementType::i4, Granularity::block, false, false, 32, false, 0, 0, &iq4},
       {"qnl4k32", ElementType::i4, Granularity::block, false, false, 32, false, 256, 0, &iq4},
+      {"qi3s4k32", ElementType::i4, Granularity::block, false, false, 32, false, 256, 0, &iq3s},
+      {"qi3x4k32", ElementType::i4, Granularity::block, false, false, 32, false, 256, 0, &iq3x},
+      {"qi2x3k16", ElementType::i2, Granularity::block, false, false, 16, false, 256, 1, &iq2},
+      {"qi1x3k16", ElementType::i2, Granularity::block, false, false, 16, false, 256, 1, &iq1},
       {"qmx4c32", ElementType::i4, Granularity::block, false, false, 32, false, 0, 0, &e2m1,
        ElementType::e8m0},
       {"qnv4k16", ElementType::i4, Granularity::block, false, false, 16, false, 64, 0, &nv4,

@@ -176,10 +176,9 @@ const std::vector<Source>& sources() {
     const FieldAxes scales = sequence(FieldKind::scales, ElementType::i4, {{Dim::k, 8, 32}}, 32);
     const FieldAxes nibbles_of_blocks =
         codes(ElementType::i4, {{Dim::k, 8, 32}, {Dim::k, 16}, {Dim::k, 2, 16}}, 8);
-    list.push_back({"iq4_xs",
-                    rows(Dim::n, blocks(256, {f16_step(FieldKind::scale_steps), scale_tops, scales,
-                                              nibbles_of_blocks})),
-                    false, iq4});
+    const Part iq4_xs_rows = rows(Dim::n, blocks(256, {f16_step(FieldKind::scale_steps), scale_tops,
+                                                       scales, nibbles_of_blocks}));
+    list.push_back({"iq4_xs", iq4_xs_rows, false, iq4});
     // Of two and three bits: of values 32 apart four share a byte.
     const FieldAxes quarters =
         codes(ElementType::i2, {{Dim::k, 2, 128}, {Dim::k, 32}, {Dim::k, 4, 32}}, 2);
@@ -195,10 +194,10 @@ const std::vector<Source>& sources() {
         FieldKind::scales, ElementType::i4, 0, {{Dim::k, 2, 128, 4}, {Dim::k, 8, 16, 8}}, 32, {}};
     const FieldAxes scale_quarters =
         sequence(FieldKind::scale_tops, ElementType::i2, {{Dim::k, 4, 16}, {Dim::k, 4, 64}});
-    list.push_back(
-        {"q3_k", rows(Dim::n, blocks(256, {tops(ElementType::i1, {{Dim::k, 32}, {Dim::k, 8, 32}}),
-                                           quarters, scale_nibbles, scale_quarters,
-                                           f16_step(FieldKind::scale_steps)}))});
+    const Part q3_k_rows = rows(
+        Dim::n, blocks(256, {tops(ElementType::i1, {{Dim::k, 32}, {Dim::k, 8, 32}}), quarters,
+                             scale_nibbles, scale_quarters, f16_step(FieldKind::scale_steps)}));
+    list.push_back({"q3_k", q3_k_rows});
     // Values are d * (code - 1): (1 - code) is one of the codes around zero, with scale -d.
     FieldAxes far_ternary =
         codes(ElementType::i2, {{Dim::k, 2, 128}, {Dim::k, 32}, {Dim::k, 4, 32}}, 1);
@@ -208,6 +207,11 @@ const std::vector<Source>& sources() {
     FieldAxes ternary = codes(ElementType::i2, {{Dim::k, 64}}, 1);
     ternary.negated = true;
     list.push_back({"q2_0", rows(Dim::n, blocks(64, {minus_d, ternary}))});
+    // What rows of a grid hold, instead of their numbers, and signs, as codes.
+    list.push_back({"iq3_s_flat", iq4_xs_rows, false, find_format("qi3s4k32")->table});
+    list.push_back({"iq3_xxs_flat", iq4_xs_rows, false, find_format("qi3x4k32")->table});
+    list.push_back({"iq2_flat", q3_k_rows, false, find_format("qi2x3k16")->table});
+    list.push_back({"iq1_flat", q3_k_rows, false, find_format("qi1x3k16")->table});
     return list;
   }();
   return table;

@@ -17,9 +17,6 @@ namespace tw::ggml {
 
 namespace {
 
-/// The host's own: bits are those that it would have made of its weights.
-using ToFloats = void(const void* row, float* values, int64_t count);
-
 void copy_floats(const void* row, float* values, int64_t count) {
   std::memcpy(values, row, static_cast<size_t>(count) * sizeof(float));
 }
@@ -31,16 +28,6 @@ ToFloats* look_up_to_floats(int32_t type) {
   const auto name_of = find_function<const char*(int32_t)>("ggml_type_name");
   if (name_of == nullptr) return nullptr;
   return find_function<ToFloats>(("dequantize_row_" + std::string(name_of(type))).c_str());
-}
-
-/// Null: this host has none.
-ToFloats* find_to_floats(int32_t type) {
-  static std::mutex mutex;
-  static std::map<int32_t, ToFloats*> known;
-  const std::lock_guard lock(mutex);
-  const auto [at, is_new] = known.try_emplace(type);
-  if (is_new) at->second = look_up_to_floats(type);
-  return at->second;
 }
 
 /// Of one row that is read.
@@ -77,6 +64,15 @@ std::vector<Row> rows_of(const Tensor& op) {
 }
 
 }  // namespace
+
+ToFloats* find_to_floats(int32_t type) {
+  static std::mutex mutex;
+  static std::map<int32_t, ToFloats*> known;
+  const std::lock_guard lock(mutex);
+  const auto [at, is_new] = known.try_emplace(type);
+  if (is_new) at->second = look_up_to_floats(type);
+  return at->second;
+}
 
 bool can_get_rows(const Tensor& op) {
   const Tensor &weights = *op.src[0], &numbers = *op.src[1];

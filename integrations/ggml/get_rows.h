@@ -6,6 +6,10 @@
 
 namespace tw::ggml {
 
+/// The host's own for its rows of a type, whose bits are thus those that it would make.
+using ToFloats = void(const void* row, float* values, int64_t count);
+ToFloats* find_to_floats(int32_t type);  ///< null: this host has none
+
 /// Shapes and types that get_rows() reads; where the weights lie is another matter.
 bool can_get_rows(const Tensor& op);
 

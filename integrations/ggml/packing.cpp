@@ -11,6 +11,7 @@
 #include "integrations/common/message.h"
 #include "integrations/common/this_device.h"
 #include "integrations/ggml/ggml_abi.h"
+#include "integrations/ggml/grids.h"
 #include "integrations/ggml/settings.h"
 #include "integrations/ggml/team.h"
 #include "tilewright/tilewright.hpp"
@@ -41,7 +42,27 @@ constexpr WeightType kTypes[] = {
     {type_nvfp4, "nvfp4", "matmul_clamp_f32_qsi8d32p_qnv4k16p", 64, 36, TW_NVFP4, "nvfp4", true},
     {type_tq2_0, "tq2_0", "matmul_clamp_f32_qsi8d32p_qsi2c32p", 256, 66, TW_TQ2_0, "tq2_0", false},
     {type_q2_0, "q2_0", "matmul_clamp_f32_qsi8d32p_qsi2c32p", 64, 18, TW_Q2_0, "q2_0", false},
+    {type_iq3_s, "iq3_s", "matmul_clamp_f32_qsi8d32p_qi3s4k32p", 256, 110, TW_IQ3_S_FLAT,
+     "iq3_s_flat", true, 136},
+    {type_iq3_xxs, "iq3_xxs", "matmul_clamp_f32_qsi8d32p_qi3x4k32p", 256, 98, TW_IQ3_XXS_FLAT,
+     "iq3_xxs_flat", true, 136},
+    {type_iq2_xxs, "iq2_xxs", "matmul_clamp_f32_qsi8d32p_qi2x3k16p", 256, 66, TW_IQ2_FLAT,
+     "iq2_flat", true, 110},
+    {type_iq2_xs, "iq2_xs", "matmul_clamp_f32_qsi8d32p_qi2x3k16p", 256, 74, TW_IQ2_FLAT, "iq2_flat",
+     true, 110},
+    {type_iq2_s, "iq2_s", "matmul_clamp_f32_qsi8d32p_qi2x3k16p", 256, 82, TW_IQ2_FLAT, "iq2_flat",
+     true, 110},
+    {type_iq1_s, "iq1_s", "matmul_clamp_f32_qsi8d32p_qi1x3k16p", 256, 50, TW_IQ1_FLAT, "iq1_flat",
+     true, 110},
+    {type_iq1_m, "iq1_m", "matmul_clamp_f32_qsi8d32p_qi1x3k16p", 256, 56, TW_IQ1_FLAT, "iq1_flat",
+     true, 110},
 };
+
+/// Whether a model that fits the memory may no longer do so: such types only if somebody wants
+/// that.
+bool grows_much(const WeightType& type) {
+  return 5 * type.flat_bytes > 7 * type.block_bytes;
+}
 
 /// A vectorized one if there is one.
 const tw_packer* find_packer(const tw_layout& layout, const char* source) {
@@ -100,6 +121,11 @@ void set_sizes(Packing& packing) {
 
 std::unique_ptr<Packing> make_packing(const WeightType& type, size_t n, size_t k) {
   auto packing = std::make_unique<Packing>();
+  if (type.flat_bytes != 0) {
+    packing->grid =
+        grows_much(type) && !is_set("TILEWRIGHT_GROW", "1") ? nullptr : find_grid(type.number);
+    if (packing->grid == nullptr) return nullptr;
+  }
   packing->type = &type;
   packing->n = n;
   packing->k = k;
@@ -132,6 +158,11 @@ size_t row_bytes(const WeightType& type, size_t k) {
   return type.block != 0 ? k / type.block * type.block_bytes : k * type.block_bytes;
 }
 
+/// As packers read it.
+static size_t packers_row_bytes(const WeightType& type, size_t k) {
+  return type.flat_bytes != 0 ? k / type.block * type.flat_bytes : row_bytes(type, k);
+}
+
 const Packing* find_packing(const WeightType& type, size_t n, size_t k) {
   static std::mutex mutex;
   static std::map<std::tuple<int32_t, size_t, size_t>, std::unique_ptr<Packing>> known;
@@ -157,28 +188,45 @@ bool is_worth_it(const Packing& packing) {
 
 void unpack_rows(const Packing& packing, const void* matrix, size_t first, size_t count,
                  std::vector<uint8_t>& rows) {
+  std::vector<uint8_t> flat;
   auto target = tilewright::sized<tw_rhs_target>();
   target.order = packing.type->order;
-  target.data = rows.data();
-  target.data_bytes = rows.size();
-  target.stride = row_bytes(*packing.type, packing.k);
+  target.stride = packers_row_bytes(*packing.type, packing.k);
+  if (packing.grid != nullptr) flat.resize(count * target.stride);
+  std::vector<uint8_t>& unpacked = packing.grid != nullptr ? flat : rows;
+  target.data = unpacked.data();
+  target.data_bytes = unpacked.size();
   const tw_status status =
       tw_unpack_rhs(packing.plan.get(), matrix, packing.bytes, first, count, &target);
   if (status != TW_OK) message("{}", tw_error_message());
+  if (packing.grid == nullptr) return;
+  const size_t bytes = row_bytes(*packing.type, packing.k);
+  for (size_t i = 0; i < count; ++i) {
+    unflatten(*packing.grid, packing.k, &flat[i * target.stride], &rows[i * bytes]);
+  }
 }
 
 namespace {
 
 /// Of which the matrix's last panel has fewer.
 void pack_panel(const Packing& packing, size_t rows, const uint8_t* source, uint8_t* panel) {
+  const size_t stride = packers_row_bytes(*packing.type, packing.k);
+  std::vector<uint8_t> flat;
+  if (packing.grid != nullptr) {
+    flat.resize(rows * stride);
+    for (size_t i = 0; i < rows; ++i) {
+      const uint8_t* row = source + i * row_bytes(*packing.type, packing.k);
+      flatten(*packing.grid, packing.k, row, &flat[i * stride]);
+    }
+  }
   tw_pack_args args = {};
   args.size = sizeof args;
   args.rows = rows;
   args.k = packing.k;
   args.row_end = rows;
   args.block = packing.type->block;
-  args.source = source;
-  args.source_stride = row_bytes(*packing.type, packing.k);
+  args.source = packing.grid != nullptr ? flat.data() : source;
+  args.source_stride = stride;
   args.packed = panel;
   args.packed_stride = packing.panel_bytes;
   args.vector_bytes = packing.vector_bytes;

@@ -10,6 +10,8 @@
 
 namespace tw::ggml {
 
+struct Grid;
+
 /// A type of ggml's that we have kernels for.
 struct WeightType {
   int32_t number;  ///< TensorType
@@ -22,6 +24,7 @@ struct WeightType {
   /// Whether there are products of bf16 that lose less than ggml's own arithmetic, which rounds
   /// activations to 8 bits, or to bf16.
   bool rounds_well;
+  size_t flat_bytes = 0;  ///< of a block as packers read it, where grids.h makes it; 0: as ggml's
 };
 const WeightType* weight_type(int32_t number);  ///< null: not ours
 
@@ -39,8 +42,9 @@ struct Packing {
   /// Of products of bf16, by the same packed weights; null: there are none, or they lose too much.
   std::unique_ptr<tw_plan, FreePlan> rounded;
   const tw_packer* packer = nullptr;
-  size_t vector_bytes = 0;  ///< of the machine, for layouts that depend on them
-  size_t panel = 0;         ///< rows
+  const Grid* grid = nullptr;  ///< of the type, if it has one
+  size_t vector_bytes = 0;     ///< of the machine, for layouts that depend on them
+  size_t panel = 0;            ///< rows
   size_t panel_bytes = 0;
   size_t bytes = 0;  ///< of a matrix, a multiple of kAlignment
 };

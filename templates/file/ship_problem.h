@@ -161,7 +161,7 @@ static double make_block_code(const problem *p, size_t index) {
   const unsigned bits = (unsigned)p->kernel->rhs->data_bits + top_bits(p);
   const tw_code_table *table = p->kernel->rhs->axes->codes;
   block_codes[index] = (int8_t)((int)(random_bits() >> 3 & ((1u << bits) - 1)) - (1 << (bits - 1)));
-  return table == NULL ? block_codes[index] : table->values[block_codes[index] + 8];
+  return table == NULL ? block_codes[index] : table->values[block_codes[index] + (1 << (bits - 1))];
 }
 
 static void make_weights(const problem *p) {

@@ -30,15 +30,32 @@ static void make_q3_k(unsigned char *block) {
   make_steps_behind(block, 108, 1);
 }
 
-static void decode_q3_k(const unsigned char *block, float *decoded) {
+static void look_up(const unsigned char *block, const float *values, float *decoded) {
   const unsigned char *scales = block + 96;
   const float step = load_f16(block + 108);
   for (int i = 0; i < 256; ++i) {
     const int low = block[32 + i / 128 * 32 + i % 32] >> i % 128 / 32 * 2 & 3;
     const int top = block[i % 32] >> i / 32 & 1, s = i / 16;
     const int scale = (scales[s % 8] >> s / 8 * 4 & 15) | (scales[8 + s % 4] >> s / 4 * 2 & 3) << 4;
-    decoded[i] = step * (float)(scale - 32) * (float)(low + 4 * top - 4);
+    decoded[i] = step * (float)(scale - 32) * values[low + 4 * top];
   }
+}
+
+static void decode_q3_k(const unsigned char *block, float *decoded) {
+  static const float values[8] = {-4, -3, -2, -1, 0, 1, 2, 3};
+  look_up(block, values, decoded);
+}
+
+/* What rows of the grids of IQ2 hold, and the same negated. */
+static void decode_iq2(const unsigned char *block, float *decoded) {
+  static const float values[8] = {1, 3.125f, 5.375f, 0, -1, -3.125f, -5.375f, 0};
+  look_up(block, values, decoded);
+}
+
+/* Those of IQ1, -1, 0 and 1, an eighth more or less. */
+static void decode_iq1(const unsigned char *block, float *decoded) {
+  static const float values[8] = {0.125f, 0.875f, 1.125f, 0, -0.125f, -0.875f, -1.125f, 0};
+  look_up(block, values, decoded);
 }
 
 /* Eight scales and eight minimums of six bits in 12 bytes; `first` is 0 for scales, 4 for
@@ -96,6 +113,10 @@ const format q2_k = {
     .order = TW_Q2_K, .values = 256, .bytes = 84, .make = make_q2_k, .decode = decode_q2_k};
 const format q3_k = {
     .order = TW_Q3_K, .values = 256, .bytes = 110, .make = make_q3_k, .decode = decode_q3_k};
+const format iq2_flat = {
+    .order = TW_IQ2_FLAT, .values = 256, .bytes = 110, .make = make_q3_k, .decode = decode_iq2};
+const format iq1_flat = {
+    .order = TW_IQ1_FLAT, .values = 256, .bytes = 110, .make = make_q3_k, .decode = decode_iq1};
 const format q4_k = {
     .order = TW_Q4_K, .values = 256, .bytes = 144, .make = make_q4_k, .decode = decode_q4_k};
 const format q5_k = {

@@ -5,6 +5,10 @@ static const float iq4[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
                               1,    13,   25,  38,  53,  69,  89,  113};
 static const float e2m1[16] = {0,  0.5f,  1,  1.5f,  2,  3,  4,  6,
                                0,  -0.5f, -1, -1.5f, -2, -3, -4, -6};
+/* What rows of the grids of IQ3_S and IQ3_XXS hold, and the same negated. */
+static const float iq3_s[16] = {1, 3, 5, 7, 9, 11, 13, 15, -1, -3, -5, -7, -9, -11, -13, -15};
+static const float iq3_xxs[16] = {1,  3,  5,  7,  9,  11,  13,  15.5f,
+                                  -1, -3, -5, -7, -9, -11, -13, -15.5f};
 
 /* Of 16 bytes: low nibbles are codes 0 to 15, high ones codes 16 to 31. */
 static void look_up(const unsigned char *bytes, const float *table, float scale, float *decoded) {
@@ -52,18 +56,37 @@ static void make_iq4_xs(unsigned char *block) {
   random_bytes(block + 2, 2 + 4 + 128);
 }
 
-static void decode_iq4_xs(const unsigned char *block, float *decoded) {
+static void look_up_all(const unsigned char *block, const float *table, float *decoded) {
   for (int i = 0; i < 8; ++i) {
     const int low = block[4 + i / 2] >> i % 2 * 4 & 15, top = block[2 + i / 4] >> i % 4 * 2 & 3;
     const float scale = load_f16(block) * (float)((low | top << 4) - 32);
-    look_up(block + 8 + 16 * i, iq4, scale, decoded + 32 * i);
+    look_up(block + 8 + 16 * i, table, scale, decoded + 32 * i);
   }
+}
+
+static void decode_iq4_xs(const unsigned char *block, float *decoded) {
+  look_up_all(block, iq4, decoded);
+}
+
+static void decode_iq3_s(const unsigned char *block, float *decoded) {
+  look_up_all(block, iq3_s, decoded);
+}
+
+static void decode_iq3_xxs(const unsigned char *block, float *decoded) {
+  look_up_all(block, iq3_xxs, decoded);
 }
 
 const format iq4_nl = {
     .order = TW_IQ4_NL, .values = 32, .bytes = 18, .make = make_iq4_nl, .decode = decode_iq4_nl};
 const format iq4_xs = {
     .order = TW_IQ4_XS, .values = 256, .bytes = 136, .make = make_iq4_xs, .decode = decode_iq4_xs};
+const format iq3_s_flat = {
+    .order = TW_IQ3_S_FLAT, .values = 256, .bytes = 136, .make = make_iq4_xs, .decode = decode_iq3_s};
+const format iq3_xxs_flat = {.order = TW_IQ3_XXS_FLAT,
+                             .values = 256,
+                             .bytes = 136,
+                             .make = make_iq4_xs,
+                             .decode = decode_iq3_xxs};
 const format mxfp4 = {
     .order = TW_MXFP4, .values = 32, .bytes = 17, .make = make_mxfp4, .decode = decode_mxfp4};
 const format nvfp4 = {

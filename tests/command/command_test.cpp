@@ -329,14 +329,16 @@ TEST(Command, WorkloadOfAModel) {
   EXPECT_EQ(ran.status, 1);
   EXPECT_EQ(ran.output.find("cut.gguf: byte 2"), 0U) << ran.output;
   EXPECT_FALSE(fs::exists(folder.path() / "cut.yaml"));
-  folder.write("iq2.gguf", GgufBytes().counts(1, 0).tensor("output.weight", {256, 8}, 22).bytes());
-  ran = run(folder, "workload iq2.gguf");
+  folder.write("q8_k.gguf", GgufBytes().counts(1, 0).tensor("output.weight", {256, 8}, 15).bytes());
+  ran = run(folder, "workload q8_k.gguf");
   EXPECT_EQ(ran.status, 1);
   EXPECT_EQ(
       ran.output,
-      "iq2.gguf: no matrix of a type that is served (F32, F16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K, "
-      "Q3_K, Q4_K, Q5_K, Q6_K, IQ4_NL, IQ4_XS, BF16, TQ2_0, MXFP4, NVFP4, Q2_0); it has:\n"
-      "  not served, IQ2_S: 1 x 8 x 256 (output)\n");
+      "q8_k.gguf: no matrix of a type that is served (F32, F16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, "
+      "Q2_K, "
+      "Q3_K, Q4_K, Q5_K, Q6_K, IQ2_XXS, IQ2_XS, IQ3_XXS, IQ1_S, IQ4_NL, IQ3_S, IQ2_S, IQ4_XS, "
+      "IQ1_M, BF16, TQ2_0, MXFP4, NVFP4, Q2_0); it has:\n"
+      "  not served, Q8_K: 1 x 8 x 256 (output)\n");
 }
 
 TEST(Command, DeviceDescribesThisMachine) {

@@ -75,7 +75,7 @@ TEST_P(GetRows, FloatsAreTheHosts) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Types, GetRows, testing::ValuesIn(kTypes), [](const auto& info) {
+INSTANTIATE_TEST_SUITE_P(Types, GetRows, testing::ValuesIn(types_here()), [](const auto& info) {
   return std::string(weight_type(info.param)->name);
 });
 

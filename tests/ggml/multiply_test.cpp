@@ -182,7 +182,7 @@ TEST(MultiplyTypes, SeveralTypesOfOneInput) {
   const OwnTensor input = random_floats(random, {256, 9, 1, 1});
   std::vector<PackedTensor> weights;
   std::vector<OwnTensor> outputs;
-  for (const int32_t type : kTypes) {
+  for (const int32_t type : types_here()) {
     weights.push_back(pack(random_weights(random, type, {256, 96, 1, 1})));
     outputs.push_back(output_of(weights.back().tensor, input.tensor));
   }
@@ -245,7 +245,7 @@ TEST_P(Multiply, Experts) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Types, Multiply, testing::ValuesIn(kTypes), [](const auto& info) {
+INSTANTIATE_TEST_SUITE_P(Types, Multiply, testing::ValuesIn(types_here()), [](const auto& info) {
   return std::string(weight_type(info.param)->name);
 });
 

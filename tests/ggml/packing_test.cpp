@@ -1,11 +1,14 @@
 // Weights come back from their packed form bit by bit, however they got there.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 
 #include "ggml/tensors.h"
 #include "integrations/ggml/buffer.h"
+#include "integrations/ggml/grids.h"
 
 namespace tw::ggml {
 namespace {
@@ -75,9 +78,11 @@ TEST_P(Packed, TakesLittleMoreThanTheFile) {
   const Packing& packing = *packing_of(tensor.tensor);
   EXPECT_GE(packing.bytes, tensor.bytes.size());
   // Of numbers of 4 and 6 bits bytes are made: in each super-block 16 for 12, 8 for 6, 32 for 16;
-  // of scales of 8 bits f16, 32 for 16.
-  const std::map<int32_t, size_t> added = {{type_q4_k, 4}, {type_q5_k, 4},  {type_iq4_xs, 2},
-                                           {type_q3_k, 4}, {type_q2_k, 16}, {type_nvfp4, 16}};
+  // of scales of 8 bits f16, 32 for 16. Flat codes of grids take 138 bytes, or 114.
+  const std::map<int32_t, size_t> added = {
+      {type_q4_k, 4},   {type_q5_k, 4},   {type_iq4_xs, 2},   {type_q3_k, 4},     {type_q2_k, 16},
+      {type_nvfp4, 16}, {type_iq3_s, 28}, {type_iq3_xxs, 40}, {type_iq2_xxs, 48}, {type_iq2_xs, 40},
+      {type_iq2_s, 32}, {type_iq1_s, 64}, {type_iq1_m, 58}};
   const auto its = added.find(GetParam());
   size_t more = its != added.end() ? its->second : 0;
   // Plans may also take codes of 6 bits as bytes, where unpacking takes longer than reading those.
@@ -87,7 +92,7 @@ TEST_P(Packed, TakesLittleMoreThanTheFile) {
   EXPECT_LE(packing.bytes, tensor.bytes.size() + wider + 8 * 2048 + kAlignment);
 }
 
-INSTANTIATE_TEST_SUITE_P(Types, Packed, testing::ValuesIn(kTypes), [](const auto& info) {
+INSTANTIATE_TEST_SUITE_P(Types, Packed, testing::ValuesIn(types_here()), [](const auto& info) {
   return std::string(weight_type(info.param)->name);
 });
 
@@ -103,6 +108,30 @@ TEST(Packing, IsFoundOnce) {
   EXPECT_EQ(find_packing(*weight_type(type_q8_0), 64, 64),
             find_packing(*weight_type(type_q8_0), 64, 64));
   EXPECT_EQ(find_packing(*weight_type(type_q8_0), 64, 48), nullptr) << "half a block";
+}
+
+TEST(Packing, TypesThatGrowMuchAreTakenOnRequestOnly) {
+  if (types_here().size() < std::size(kTypes)) GTEST_SKIP() << "no function of the host is found";
+  unsetenv("TILEWRIGHT_GROW");
+  for (const int32_t type : {type_iq2_xs, type_iq2_xxs, type_iq1_m, type_iq1_s}) {
+    EXPECT_EQ(find_packing(*weight_type(type), 48, 512), nullptr) << weight_type(type)->name;
+  }
+  for (const int32_t type : {type_iq3_s, type_iq3_xxs, type_iq2_s}) {
+    EXPECT_NE(find_packing(*weight_type(type), 48, 512), nullptr) << weight_type(type)->name;
+  }
+  setenv("TILEWRIGHT_GROW", "1", 1);
+  EXPECT_NE(find_packing(*weight_type(type_iq1_s), 48, 768), nullptr);
+}
+
+// Their codes would be those of other values.
+TEST(Grids, ThatHoldOtherValuesAreLeftToTheHost) {
+  const auto halves = [](const void*, float* values, int64_t count) {
+    std::fill_n(values, count, 0.5F);
+  };
+  for (const int32_t type : {type_iq3_s, type_iq3_xxs, type_iq2_s, type_iq1_s}) {
+    EXPECT_EQ(read_grid(type, halves), nullptr) << weight_type(type)->name;
+  }
+  EXPECT_EQ(read_grid(type_q4_0, halves), nullptr);
 }
 
 TEST(Packing, FewRowsAreNotWorthIt) {

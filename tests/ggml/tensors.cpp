@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 
 #include "integrations/ggml/buffer.h"
+#include "integrations/ggml/grids.h"
 #include "reference/code_tables.h"
 #include "reference/ggml_blocks.h"
+#include "reference/ggml_grids.h"
 #include "reference/half_reference.h"
 #include "reference/source_reference.h"
 
@@ -39,6 +42,10 @@ void set_block(std::mt19937& random, const WeightType& type, const test::GgmlTyp
                uint8_t* at) {
   const uint16_t half = random_half(random);
   fill(random, at, type.block_bytes);
+  if (test::has_grid(type.name)) {
+    test::GridBlock::set_d(type.name, half, at);
+    return;
+  }
   std::vector<uint8_t*> scales = {at};
   if (ggml != nullptr) {
     const test::GgmlBlock block(*ggml, at);
@@ -57,6 +64,17 @@ void set_block(std::mt19937& random, const WeightType& type, const test::GgmlTyp
 }
 
 }  // namespace
+
+/// Types that take much more memory packed are ours only if somebody says so.
+const bool grows = setenv("TILEWRIGHT_GROW", "1", 1) == 0;
+
+std::vector<int32_t> types_here() {
+  std::vector<int32_t> types;
+  for (const int32_t type : kTypes) {
+    if (weight_type(type)->flat_bytes == 0 || find_grid(type) != nullptr) types.push_back(type);
+  }
+  return types;
+}
 
 Bytes random_bytes(std::mt19937& random, size_t count) {
   Bytes bytes(count);
@@ -129,6 +147,13 @@ std::vector<float> floats_of(int32_t number, const uint8_t* row, size_t k) {
   const WeightType& type = *weight_type(number);
   const test::GgmlType* ggml = test::find_ggml(type.name);
   std::vector<float> values(k);
+  if (test::has_grid(type.name)) {
+    for (size_t i = 0; i < k / type.block; ++i) {
+      const auto block = test::GridBlock(type.name, row + i * type.block_bytes).values();
+      std::copy(block.begin(), block.end(), &values[i * type.block]);
+    }
+    return values;
+  }
   if (ggml == nullptr) {
     const test::SourceReference& source = *test::find_source_reference(type.name);
     for (size_t i = 0; i < k; ++i) values[i] = source.value(row, i);

@@ -89,7 +89,7 @@ TEST_P(Tiles, LoseLessThanActivationsOf8Bits) {
   RecordProperty("share_of_the_error_of_8_bits", std::to_string(rounded / codes));
 }
 
-INSTANTIATE_TEST_SUITE_P(Types, Tiles, testing::ValuesIn(kTypes), [](const auto& info) {
+INSTANTIATE_TEST_SUITE_P(Types, Tiles, testing::ValuesIn(types_here()), [](const auto& info) {
   return std::string(weight_type(info.param)->name);
 });
 

@@ -102,6 +102,8 @@ void make_sums(Codes& codes, Random& random) {
 void make_super_blocks(Codes& codes, const Layout& layout, Random& random) {
   Numbers& numbers = codes.numbers;
   const auto together = static_cast<size_t>(layout.super_block / layout.block);
+  const CodeValues* table = values_of(layout);
+  const float unit = table != nullptr ? table->unit : 1;
   for (size_t i = 0; i < codes.rhs_scales.size(); ++i) {
     if (i % together == 0) {
       numbers.scale_steps.push_back(random_scale(random));
@@ -112,7 +114,7 @@ void make_super_blocks(Codes& codes, const Layout& layout, Random& random) {
     numbers.scales.push_back(
         static_cast<int>(few ? random.between(0, 63) : random.between(-128, 127)));
     numbers.minimums.push_back(static_cast<int>(random.between(0, 63)));
-    codes.rhs_scales[i] = static_cast<float>(numbers.scales[i]) * numbers.scale_steps.back();
+    codes.rhs_scales[i] = unit * static_cast<float>(numbers.scales[i]) * numbers.scale_steps.back();
     if (!minimums) continue;
     codes.rhs_minimums[i] =
         -(static_cast<float>(numbers.minimums[i]) * numbers.minimum_steps.back());

@@ -24,14 +24,30 @@ constexpr struct {
   tw_rhs_order order;
   const char* name;
   size_t block, block_bytes;  ///< values that stand with a scale
-} orders[] = {
-    {TW_NXK, "nxk", 0, 0},         {TW_KXN, "kxn", 0, 0},           {TW_Q4_0, "q4_0", 32, 18},
-    {TW_Q8_0, "q8_0", 32, 34},     {TW_NXK_BF16, "nxk_bf16", 0, 0}, {TW_Q4_1, "q4_1", 32, 20},
-    {TW_NBITS, "nbits", 0, 0},     {TW_Q4_K, "q4_k", 256, 144},     {TW_Q5_0, "q5_0", 32, 22},
-    {TW_Q5_1, "q5_1", 32, 24},     {TW_Q5_K, "q5_k", 256, 176},     {TW_Q6_K, "q6_k", 256, 210},
-    {TW_IQ4_NL, "iq4_nl", 32, 18}, {TW_MXFP4, "mxfp4", 32, 17},     {TW_IQ4_XS, "iq4_xs", 256, 136},
-    {TW_Q2_K, "q2_k", 256, 84},    {TW_Q3_K, "q3_k", 256, 110},     {TW_TQ2_0, "tq2_0", 256, 66},
-    {TW_Q2_0, "q2_0", 64, 18},     {TW_NVFP4, "nvfp4", 64, 36}};
+} orders[] = {{TW_NXK, "nxk", 0, 0},
+              {TW_KXN, "kxn", 0, 0},
+              {TW_Q4_0, "q4_0", 32, 18},
+              {TW_Q8_0, "q8_0", 32, 34},
+              {TW_NXK_BF16, "nxk_bf16", 0, 0},
+              {TW_Q4_1, "q4_1", 32, 20},
+              {TW_NBITS, "nbits", 0, 0},
+              {TW_Q4_K, "q4_k", 256, 144},
+              {TW_Q5_0, "q5_0", 32, 22},
+              {TW_Q5_1, "q5_1", 32, 24},
+              {TW_Q5_K, "q5_k", 256, 176},
+              {TW_Q6_K, "q6_k", 256, 210},
+              {TW_IQ4_NL, "iq4_nl", 32, 18},
+              {TW_MXFP4, "mxfp4", 32, 17},
+              {TW_IQ4_XS, "iq4_xs", 256, 136},
+              {TW_Q2_K, "q2_k", 256, 84},
+              {TW_Q3_K, "q3_k", 256, 110},
+              {TW_TQ2_0, "tq2_0", 256, 66},
+              {TW_Q2_0, "q2_0", 64, 18},
+              {TW_NVFP4, "nvfp4", 64, 36},
+              {TW_IQ3_S_FLAT, "iq3_s_flat", 256, 136},
+              {TW_IQ3_XXS_FLAT, "iq3_xxs_flat", 256, 136},
+              {TW_IQ2_FLAT, "iq2_flat", 256, 110},
+              {TW_IQ1_FLAT, "iq1_flat", 256, 110}};
 
 bool divides_scales(const tw_layout& layout) {
   const std::string text = layout.text;
@@ -397,8 +413,8 @@ TEST(UnpackErrors, NameTheArgument) {
   bad.data = nullptr;
   fails(bad, TW_INVALID, "target.data is null");
   bad = good;
-  bad.order = static_cast<tw_rhs_order>(TW_NVFP4 + 1);
-  fails(bad, TW_INVALID, "target.order is 20; 0 to 19, those of tw_rhs_order, are legal");
+  bad.order = static_cast<tw_rhs_order>(TW_IQ1_FLAT + 1);
+  fails(bad, TW_INVALID, "target.order is 24; 0 to 23, those of tw_rhs_order, are legal");
   bad = good;
   bad.stride = 31;
   fails(bad, TW_TOO_SMALL, "target.stride is 31; a row has 32 bytes");

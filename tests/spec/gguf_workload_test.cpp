@@ -9,7 +9,7 @@
 namespace tw {
 namespace {
 
-constexpr uint32_t kF32 = 0, kF16 = 1, kQ4 = 2, kQ8 = 8, kIq2S = 22;
+constexpr uint32_t kF32 = 0, kF16 = 1, kQ4 = 2, kQ8 = 8, kQ8K = 15;
 
 GgufModel model_of(std::vector<GgufTensor> tensors, uint64_t experts_used = 0) {
   return {"llama", "A model", experts_used, std::move(tensors)};
@@ -58,11 +58,13 @@ TEST(GgufWorkload, ServesEveryTypeWithItsFamily) {
     const char* rhs;
     int block;
     const char* scales = "f16";
-  } const cases[] = {{3, "qmi4c32p", 32},   {6, "qsi5c32p", 32},          {7, "qmi5c32p", 32},
-                     {12, "qmi4k32p", 256}, {13, "qmi5k32p", 256},        {14, "qsi6k16p", 256},
-                     {10, "qmi2k16p", 256}, {11, "qsi3k16p", 256},        {20, "qnl4c32p", 32},
-                     {23, "qnl4k32p", 256}, {39, "qmx4c32p", 32, "e8m0"}, {35, "qsi2c32p", 256},
-                     {42, "qsi2c32p", 64},  {40, "qnv4k16p", 64}};
+  } const cases[] = {{3, "qmi4c32p", 32},    {6, "qsi5c32p", 32},          {7, "qmi5c32p", 32},
+                     {12, "qmi4k32p", 256},  {13, "qmi5k32p", 256},        {14, "qsi6k16p", 256},
+                     {10, "qmi2k16p", 256},  {11, "qsi3k16p", 256},        {20, "qnl4c32p", 32},
+                     {23, "qnl4k32p", 256},  {39, "qmx4c32p", 32, "e8m0"}, {35, "qsi2c32p", 256},
+                     {42, "qsi2c32p", 64},   {40, "qnv4k16p", 64},         {21, "qi3s4k32p", 256},
+                     {18, "qi3x4k32p", 256}, {16, "qi2x3k16p", 256},       {17, "qi2x3k16p", 256},
+                     {22, "qi2x3k16p", 256}, {19, "qi1x3k16p", 256},       {29, "qi1x3k16p", 256}};
   for (const auto& c : cases) {
     const ModelWorkload made = workload_of(model_of({{"output.weight", {256, 64}, c.type}}));
     ASSERT_EQ(made.workload.matmuls.size(), 1U) << c.type;
@@ -100,13 +102,13 @@ TEST(GgufWorkload, CountsTheExpertsThatATokenUses) {
 }
 
 TEST(GgufWorkload, SaysWhatIsNotServed) {
-  const ModelWorkload made = workload_of(model_of({{"blk.0.attn_q.weight", {256, 64}, kIq2S},
-                                                   {"blk.1.attn_q.weight", {256, 64}, kIq2S},
+  const ModelWorkload made = workload_of(model_of({{"blk.0.attn_q.weight", {256, 64}, kQ8K},
+                                                   {"blk.1.attn_q.weight", {256, 64}, kQ8K},
                                                    {"blk.0.attn_v.weight", {256, 64}, 77},
                                                    {"blk.0.ssm_in.weight", {256, 64}, kQ4},
-                                                   {"output.weight", {256, 64}, kIq2S}}));
+                                                   {"output.weight", {256, 64}, kQ8K}}));
   EXPECT_TRUE(made.workload.matmuls.empty());
-  EXPECT_EQ(made.remarks, (Texts{"not served, IQ2_S: 3 x 64 x 256 (attn_q output)",
+  EXPECT_EQ(made.remarks, (Texts{"not served, Q8_K: 3 x 64 x 256 (attn_q output)",
                                  "not served, type 77: 1 x 64 x 256 (attn_v)",
                                  "not multiplied, Q4_0: 1 x 64 x 256 (ssm_in)"}));
 }

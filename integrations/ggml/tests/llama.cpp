@@ -63,7 +63,7 @@ Finished LlamaTest::debian(const std::string& command, const Environment& enviro
   const std::string messages = folder() + "/messages" + std::to_string(++runs);
   std::string line =
       "unset GGML_BACKEND_PATH TILEWRIGHT_GGML TILEWRIGHT_GGML_THREADS "
-      "TILEWRIGHT_LOG TILEWRIGHT_CACHE TILEWRIGHT_BF16 TILEWRIGHT_MEASURE; ";
+      "TILEWRIGHT_LOG TILEWRIGHT_CACHE TILEWRIGHT_BF16 TILEWRIGHT_MEASURE TILEWRIGHT_GROW; ";
   line += "OMP_WAIT_POLICY=passive ";  // else threads that wait take the cores from other tests
   std::string host = packages();
   for (const auto& [name, value] : environment) {
@@ -78,6 +78,7 @@ Finished LlamaTest::debian(const std::string& command, const Environment& enviro
 
 Finished LlamaTest::ours(const std::string& command, Environment environment) {
   environment.insert({{"GGML_BACKEND_PATH", plugin()}, {"TILEWRIGHT_LOG", "1"}});
+  environment.insert({"TILEWRIGHT_GROW", "1"});
   // Text is the same by the same arithmetic; operations may have another, within their bound.
   environment.insert({"TILEWRIGHT_BF16", "0"});
   return debian(command, environment);

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "reference/code_tables.h"
+#include "reference/ggml_grids.h"
 #include "reference/half_reference.h"
 
 namespace tw {
@@ -20,7 +21,21 @@ struct BlockType {
   [[nodiscard]] const test::GgmlType& blocks() const { return *test::find_ggml(name); }
 };
 
+/// Types with numbers of rows of a grid, in blocks of 256.
+struct GridRows {
+  StoredType number;
+  const char* name;
+  size_t bytes;
+  float size;  ///< root mean square of what random bits are behind a scale of 1
+};
+
 namespace {
+
+constexpr GridRows grid_rows[] = {
+    {StoredType::iq3_s, "iq3_s", 110, 140.4F},   {StoredType::iq3_xxs, "iq3_xxs", 98, 142.2F},
+    {StoredType::iq2_xxs, "iq2_xxs", 66, 53.4F}, {StoredType::iq2_xs, "iq2_xs", 74, 56},
+    {StoredType::iq2_s, "iq2_s", 82, 56.4F},     {StoredType::iq1_s, "iq1_s", 50, 7.2F},
+    {StoredType::iq1_m, "iq1_m", 56, 7.2F}};
 
 constexpr BlockType block_types[] = {
     {StoredType::q4_0, "q4_0", 2, 18},     {StoredType::q4_1, "q4_1", 4, 20},
@@ -34,11 +49,12 @@ constexpr BlockType block_types[] = {
 };
 constexpr size_t kBell = 4096;
 
-/// null: it has no blocks.
-const BlockType* find_block_type(StoredType number) {
-  const auto* found = std::find_if(std::begin(block_types), std::end(block_types),
-                                   [&](const BlockType& type) { return type.number == number; });
-  return found != std::end(block_types) ? found : nullptr;
+/// null: there is none of that number.
+template <class Type, size_t count>
+const Type* find_type(const Type (&types)[count], StoredType number) {
+  const auto* found = std::find_if(std::begin(types), std::end(types),
+                                   [&](const Type& type) { return type.number == number; });
+  return found != std::end(types) ? found : nullptr;
 }
 
 /// That a scale has; others have less than twice as many.
@@ -89,7 +105,8 @@ ScaleTable minimum_table(const test::GgmlType& type, const ScaleTable& scales) {
 }  // namespace
 
 size_t stored_bytes(StoredType number, size_t values) {
-  if (const BlockType* type = find_block_type(number)) {
+  if (const GridRows* type = find_type(grid_rows, number)) return values / 256 * type->bytes;
+  if (const BlockType* type = find_type(block_types, number)) {
     return values / type->blocks().values * type->blocks().bytes;
   }
   return values * (number == StoredType::f32 ? 4 : 2);
@@ -114,7 +131,9 @@ uint64_t RandomRows::next() {
 }
 
 void RandomRows::fill(StoredType number, float size, std::vector<uint8_t>& values) {
-  if (const BlockType* type = find_block_type(number)) {
+  if (const GridRows* type = find_type(grid_rows, number)) {
+    fill_grids(*type, size, values);
+  } else if (const BlockType* type = find_type(block_types, number)) {
     fill_blocks(*type, size, values);
   } else {
     fill_floats(number, size, values);
@@ -142,6 +161,17 @@ void RandomRows::fill_blocks(const BlockType& type, float size, std::vector<uint
     for (size_t code = at + type.first; code < at + type.end; ++code) {  // Q8_0 has no -128
       if (values[code] == 0x80) values[code] = 0;
     }
+  }
+}
+
+void RandomRows::fill_grids(const GridRows& type, float size, std::vector<uint8_t>& values) {
+  const ScaleTable scales = scale_table("f16", type.size, size);
+  for (size_t at = 0; at < values.size(); at += sizeof(uint64_t)) {
+    const uint64_t bits = next();
+    std::memcpy(&values[at], &bits, std::min(sizeof bits, values.size() - at));
+  }
+  for (size_t at = 0; at < values.size(); at += type.bytes) {
+    test::GridBlock::set_d(type.name, scales[next() % scales.size()], &values[at]);
   }
 }
 

@@ -24,8 +24,15 @@ enum class StoredType : uint32_t {
   q4_k = 12,
   q5_k = 13,
   q6_k = 14,
+  iq2_xxs = 16,
+  iq2_xs = 17,
+  iq3_xxs = 18,
+  iq1_s = 19,
   iq4_nl = 20,
+  iq3_s = 21,
+  iq2_s = 22,
   iq4_xs = 23,
+  iq1_m = 29,
   bf16 = 30,
   tq2_0 = 35,
   mxfp4 = 39,
@@ -34,6 +41,7 @@ enum class StoredType : uint32_t {
 };
 
 struct BlockType;
+struct GridRows;
 
 /// Bytes of so many values: whole blocks of 32, or of 256, where the type has blocks.
 size_t stored_bytes(StoredType number, size_t values);
@@ -49,6 +57,7 @@ class RandomRows {
  private:
   uint64_t next();
   void fill_blocks(const BlockType& type, float size, std::vector<uint8_t>& values);
+  void fill_grids(const GridRows& type, float size, std::vector<uint8_t>& values);
   void fill_steps(const test::GgmlType& type, test::GgmlBlock block);
   void fill_floats(StoredType type, float size, std::vector<uint8_t>& values);
 

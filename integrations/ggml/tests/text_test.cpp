@@ -68,16 +68,18 @@ TEST_F(LlamaTest, TiedEmbeddingsAreHeldOnce) {
 // chooses experts has too few columns for us.
 INSTANTIATE_TEST_SUITE_P(
     Types, Text,
-    testing::Values(Case{"tiny", "q4_0", 15}, Case{"tiny", "q8_0", 15}, Case{"tiny", "q4_1", 15},
-                    Case{"tiny-256", "q4_k", 15}, Case{"tiny", "q5_0", 15},
-                    Case{"tiny", "q5_1", 15}, Case{"tiny-256", "q4_k_m", 15},
-                    Case{"tiny-256", "q5_k_m", 15}, Case{"tiny", "bf16", 15},
-                    Case{"tiny", "f16", 15}, Case{"tiny", "f32", 15}, Case{"tiny", "iq4_nl", 15},
-                    Case{"tiny", "mxfp4", 15}, Case{"tiny-256", "iq4_xs", 15},
-                    Case{"tiny-256", "nvfp4", 15}, Case{"tiny-256", "q2_k", 15},
-                    Case{"tiny-256", "q3_k", 15}, Case{"tiny-moe", "mxfp4", 15},
-                    Case{"tiny-moe", "q4_0", 15}, Case{"tiny-moe", "q8_0", 15},
-                    Case{"tiny-moe", "f16", 15}, Case{"tiny-moe", "f32", 15}),
+    testing::Values(
+        Case{"tiny", "q4_0", 15}, Case{"tiny", "q8_0", 15}, Case{"tiny", "q4_1", 15},
+        Case{"tiny-256", "q4_k", 15}, Case{"tiny", "q5_0", 15}, Case{"tiny", "q5_1", 15},
+        Case{"tiny-256", "q4_k_m", 15}, Case{"tiny-256", "q5_k_m", 15}, Case{"tiny", "bf16", 15},
+        Case{"tiny", "f16", 15}, Case{"tiny", "f32", 15}, Case{"tiny", "iq4_nl", 15},
+        Case{"tiny", "mxfp4", 15}, Case{"tiny-256", "iq4_xs", 15}, Case{"tiny-256", "nvfp4", 15},
+        Case{"tiny-256", "q2_k", 15}, Case{"tiny-256", "iq3_s", 15},
+        Case{"tiny-256", "iq3_xxs", 15}, Case{"tiny-256", "iq2_s", 15},
+        Case{"tiny-256", "iq2_xs", 15}, Case{"tiny-256", "iq2_xxs", 15},
+        Case{"tiny-256", "iq1_m", 15}, Case{"tiny-256", "iq1_s", 15}, Case{"tiny-256", "q3_k", 15},
+        Case{"tiny-moe", "mxfp4", 15}, Case{"tiny-moe", "q4_0", 15}, Case{"tiny-moe", "q8_0", 15},
+        Case{"tiny-moe", "f16", 15}, Case{"tiny-moe", "f32", 15}),
     [](const auto& info) {
       std::string name = std::string(info.param.shape) + "_" + info.param.type;
       name.erase(std::remove(name.begin(), name.end(), '-'), name.end());

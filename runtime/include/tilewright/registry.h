@@ -100,7 +100,7 @@ typedef struct tw_field {
 /* What codes of 4 bits, or 2, stand for. */
 typedef struct tw_code_table {
   const char* name;
-  float values[16]; /* times a block's scale */
+  float values[16]; /* times a block's scale; of codes of 3 bits the first 8 */
   uint8_t given;    /* 1: each call brings them (tw_args.lookup); plans do not take such weights */
 } tw_code_table;
 
@@ -145,9 +145,14 @@ typedef enum tw_rhs_order {
   TW_TQ2_0, /* n rows of ggml's blocks of 256 values, 64 bytes of codes of 2 bits and then d of f16:
                values are d * (code - 1); layouts keep 1 - code and -d */
   TW_Q2_0,  /* likewise of 64 values, d before 16 bytes */
-  TW_NVFP4  /* n rows of ggml's blocks of 64 values, 36 bytes: four scales of E4M3, of 16 values
+  TW_NVFP4, /* n rows of ggml's blocks of 64 values, 36 bytes: four scales of E4M3, of 16 values
                each, and for each of them 8 bytes, whose low nibbles are values 0 to 7 and whose
                high ones are values 8 to 15, codes 0 to 15 of "nv4" */
+  TW_IQ3_S_FLAT,   /* as TW_IQ4_XS, codes of "iq3s": what the grid's rows hold of which IQ3_S has
+                      the numbers, with their signs, and the scales 1 to 31 that it has half of */
+  TW_IQ3_XXS_FLAT, /* likewise of IQ3_XXS, codes of "iq3x" */
+  TW_IQ2_FLAT,     /* as TW_Q3_K, codes of "iq2": likewise of IQ2_XXS, IQ2_XS and IQ2_S */
+  TW_IQ1_FLAT      /* likewise of IQ1_S and IQ1_M, codes of "iq1" */
 } tw_rhs_order;
 
 /* What packers of weights read. Those of one name differ in what their values are. */
