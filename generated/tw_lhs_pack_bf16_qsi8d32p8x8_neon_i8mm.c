@@ -22,11 +22,11 @@
 //          | 64 x k bits of codes | 16 i32 x sums a block | 16 f32 x scales a block |
 // into lhs i8 m8 kr8 k%32 b32 [data/b|sums:i32*-16x2/b|scales:f32x2/b] (5d153084e94eb9bc)
 //          | 64 x k bits of codes | 16 i32 x sums a block | 16 f32 x scales a block |
+// into lhs i8 m8 kr8 k%32 b128 [data/b|scales:f32x2/b] (7dec213defa46a8f)
+//          | 64 x k bits of codes | 16 f32 x scales a block |
 // into lhs i8 m8 kr8 k%32 b256 [data/b|sums:i32*-2x2/b|scales:f32x2/b] (a5dc43d3ff348e9d)
 //          | 64 x k bits of codes | 16 i32 x sums a block | 16 f32 x scales a block |
 // into lhs i8 m8 kr8 k%32 b64 [data/b|scales:f32x2/b] (834265da7cd6f664)
-//          | 64 x k bits of codes | 16 f32 x scales a block |
-// into lhs i8 m8 kr8 k%32 b128 [data/b|scales:f32x2/b] (7dec213defa46a8f)
 //          | 64 x k bits of codes | 16 f32 x scales a block |
 // into lhs i8 m8 kr8 k%32 b256 [data/b|scales:f32x2/b] (2c373607948570cf)
 //          | 64 x k bits of codes | 16 f32 x scales a block |
@@ -35,6 +35,7 @@
 // from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (20a357c82aacb6da)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (dc7a4f6cb0a7b989)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (d0bbbb319e7a6307)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi1c128p.yaml (d372a9c1c1912c00)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi2c32p.yaml (442f91086c2b4a5d)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (bac22d2d5dfc4eb3)
 // again  tilewright generate

@@ -16,9 +16,9 @@
 //          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 // into lhs i8 m1 kr8 k%32 b32 [data/b|sums:i32*-8/b|scales:f32/b] (0f79dc4fd198f69e)
 //          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
-// into lhs i8 m1 kr8 k%32 b64 [data/b|scales:f32/b] (c6150adb9e530e53)
-//          | 8 x k bits of codes | 1 f32 x scales a block |
 // into lhs i8 m1 kr8 k%32 b128 [data/b|scales:f32/b] (bbcbf94ff949357a)
+//          | 8 x k bits of codes | 1 f32 x scales a block |
+// into lhs i8 m1 kr8 k%32 b64 [data/b|scales:f32/b] (c6150adb9e530e53)
 //          | 8 x k bits of codes | 1 f32 x scales a block |
 // into lhs i8 m1 kr8 k%32 b256 [data/b|scales:f32/b] (038ad7586101d45a)
 //          | 8 x k bits of codes | 1 f32 x scales a block |
@@ -27,6 +27,7 @@
 // from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (20a357c82aacb6da)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (dc7a4f6cb0a7b989)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (d0bbbb319e7a6307)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi1c128p.yaml (d372a9c1c1912c00)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi2c32p.yaml (442f91086c2b4a5d)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (bac22d2d5dfc4eb3)
 // again  tilewright generate

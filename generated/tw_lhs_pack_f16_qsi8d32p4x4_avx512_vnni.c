@@ -28,6 +28,8 @@
 //          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
 // into lhs i8 m4 kr4 k%32 b32 [data/b|sums:i32*-64/b|scales:f32/b] (2dd837fff7d892cd)
 //          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
+// into lhs i8 m4 kr4 k%32 b128 [data/b|sums:i32*-1/b|scales:f32/b] (7dbc44c7d049c958)
+//          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
 // into lhs i8 m4 kr4 k%32 b256 [data/b|sums:i32*-2/b|scales:f32/b] (1d987ba472838fa9)
 //          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
 //
@@ -38,6 +40,7 @@
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (68f4de9f233e69e6)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (dc7a4f6cb0a7b989)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (d0bbbb319e7a6307)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi1c128p.yaml (d372a9c1c1912c00)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi2c32p.yaml (442f91086c2b4a5d)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (1ecf157bfaf726d4)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (bac22d2d5dfc4eb3)

@@ -1,5 +1,8 @@
+#include <fmt/format.h>
+
 #include <array>
 #include <bit>
+#include <stdexcept>
 
 #include "lower/tile.h"
 
@@ -160,6 +163,10 @@ KState block_loop(const Tile1& t, Value count, const KState& start, const BlockB
 std::vector<Value> k_of_block(const Tile1& t, KState& block, int64_t group,
                               const std::vector<Value>& carried, const KBody& body) {
   const int64_t k = t.v.knobs.unroll_k;
+  if (k % group != 0) {
+    throw std::invalid_argument(
+        fmt::format("unroll_k {} is not possible: codes of {} values of k share bytes", k, group));
+  }
   const int shift = std::countr_zero(static_cast<uint64_t>(k));
   const Value steps = t.b.op(OpCode::ishr, {t.b.arg(ArgField::block)}, {.imm = shift}, "steps");
   const auto codes = [&](const std::vector<Value>& cursors, const Layout& layout) {

@@ -163,9 +163,10 @@ Layout rhs_layout(const Format& lhs, const Format& format, const OperandContract
   const Field data{FieldKind::data, format.element, 1, 1, true};
   const Field bias{FieldKind::bias, ElementType::f32, 1, 1, false};
   if (format.scales == Granularity::block) {
-    // Codes of a byte as far apart as a block allows, nibbles as in ggml's: packing those moves
-    // whole groups of kr bytes.
-    const int distance = std::min(format.block, block) * bits(format.element) / 8;
+    // Codes of a byte as far apart as a block allows, or what of it code loops over, nibbles as in
+    // ggml's: packing those moves whole groups of kr bytes.
+    const int together = std::min({format.block, block, plain_block});
+    const int distance = std::max(together * bits(format.element) / 8, panels.kr);
     if (wants.pair == NibblePair::depth) layout.order.distance = distance;
     // The sums serve an lhs with zero points; they are few enough to have one layout for all.
     // Scales stand behind the codes: few columns' would move those off multiples of a vector.

@@ -74,6 +74,8 @@ static constexpr CodeTable iq3x{
     "iq3x", {4, 12, 20, 28, 36, 44, 52, 62, -4, -12, -20, -28, -36, -44, -52, -62}, 0.25F};
 static constexpr CodeTable iq2{"iq2", {8, 25, 43, 0, -8, -25, -43, 0}, 0.125F};
 static constexpr CodeTable iq1{"iq1", {1, 7, 9, 0, -1, -7, -9, 0}, 0.125F};
+/// Of 1 bit: ggml's Q1_0.
+static constexpr CodeTable signs{"signs", {-1, 1}, 1};
 
 /// Of 2 bits: the caller's.
 static const CodeTable given{"given", {-2, -1, 0, 1}, 1, true};
@@ -108,6 +110,7 @@ const std::vector<Format>& formats() {
       {"qsi3k16", ElementType::i2, Granularity::block, false, false, 16, false, 256, 1},
       {"qnl4c32", ElementType::i4, Granularity::block, false, false, 32, false, 0, 0, &iq4},
       {"qnl4k32", ElementType::i4, Granularity::block, false, false, 32, false, 256, 0, &iq4},
+      {"qsi1c128", ElementType::i1, Granularity::block, false, false, 128, false, 0, 0, &signs},
       {"qi3s4k32", ElementType::i4, Granularity::block, false, false, 32, false, 256, 0, &iq3s},
       {"qi3x4k32", ElementType::i4, Granularity::block, false, false, 32, false, 256, 0, &iq3x},
       {"qi2x3k16", ElementType::i2, Granularity::block, false, false, 16, false, 256, 1, &iq2},

@@ -13,6 +13,7 @@ constexpr OfScales column_scales = OfScales::columns;
 constexpr OfScales block_scales = OfScales::blocks;
 constexpr LayoutStyle own = LayoutStyle::own;
 constexpr LayoutStyle kleidiai = LayoutStyle::kleidiai;
+constexpr ElementType i1 = ElementType::i1;
 constexpr ElementType i2 = ElementType::i2;
 constexpr ElementType i4 = ElementType::i4;
 constexpr ElementType i8 = ElementType::i8;
@@ -38,6 +39,22 @@ constexpr Extent tile_columns{0, 0, 1, Extent::Tile::columns};
 static const std::vector<OperandContract>& contracts() {
   // clang-format off
   static const std::vector<OperandContract> table = {
+      // Weights of 1 bit: eight of a column in a byte, which stand for values of a table.
+      {dot, own, i1, block_scales, {{OpCode::dot4_u8s8}, {OpCode::look_up}}, {4}, one, lanes,
+       depth, true, true, i8, Contraction::dot_depth},
+      {dot, own, i1, block_scales, {{OpCode::dot4_u8s8}, {OpCode::look_up_lanes}}, {4}, one, lanes,
+       depth, true, true, i8, Contraction::dot_depth},
+      {dot, own, i1, block_scales,
+       {{OpCode::dot2_u8s8_sat}, {OpCode::dot2_s16}, {OpCode::look_up}}, {4}, one, lanes,
+       depth, true, true, i8, Contraction::dot_narrow},
+      {dot, own, i1, block_scales,
+       {{OpCode::dot4_s8s8}, {OpCode::dot4_s8s8_lane}, {OpCode::look_up}}, {4, 8}, one, lanes,
+       depth, true, true, i8, Contraction::dot_depth},
+      {dot, own, i1, block_scales, {{OpCode::dot4_s8s8}, {OpCode::look_up}}, {8, 4}, one, lanes,
+       depth, true, true, i8, Contraction::dot_depth},
+      {mmla, own, i1, block_scales, {{OpCode::mmla_s8s8}, {OpCode::look_up}}, {8}, two, lanes,
+       depth, true, true, i8, Contraction::mmla},
+
       // Weights of 2 bits: four unsigned codes of a column in a byte, which are signed bytes just as
       // well. Terms of zero points take k in every lane.
       {dot, own, i2, block_scales, {{OpCode::tile_dot4_s8s8_lane}, {OpCode::tile_dot2_s16s16_lane}, {OpCode::shr, 8}},

@@ -207,6 +207,9 @@ const std::vector<Source>& sources() {
     FieldAxes ternary = codes(ElementType::i2, {{Dim::k, 64}}, 1);
     ternary.negated = true;
     list.push_back({"q2_0", rows(Dim::n, blocks(64, {minus_d, ternary}))});
+    list.push_back(
+        {"q1_0", rows(Dim::n, blocks(128, {f16_scale, codes(ElementType::i1, {{Dim::k, 128}}, 1)})),
+         false, find_format("qsi1c128")->table});
     // What rows of a grid hold, instead of their numbers, and signs, as codes.
     list.push_back({"iq3_s_flat", iq4_xs_rows, false, find_format("qi3s4k32")->table});
     list.push_back({"iq3_xxs_flat", iq4_xs_rows, false, find_format("qi3x4k32")->table});

@@ -46,6 +46,7 @@ constexpr ExampleWeights example_weights[] = {
     {"qsi6k16", "q6_k", "ggml_k"},
     {"qnl4c32", "iq4_nl", "ggml_tables"},
     {"qnl4k32", "iq4_xs", "ggml_tables"},
+    {"qsi1c128", "q1_0", "ggml_blocks"},
     {"qi3s4k32", "iq3_s_flat", "ggml_tables"},
     {"qi3x4k32", "iq3_xxs_flat", "ggml_tables"},
     {"qi2x3k16", "iq2_flat", "ggml_k"},

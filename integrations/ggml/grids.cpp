@@ -6,6 +6,7 @@
 #include <mutex>
 #include <type_traits>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "integrations/ggml/grid_types.h"
@@ -59,20 +60,44 @@ struct Values {
 
 // ---- ggml's blocks ----
 
+/// Eight bytes, the first one lowest.
+constexpr uint64_t each(uint64_t byte) {
+  return byte * 0x0101010101010101U;
+}
+
+uint64_t bytes_at(const uint8_t* at) {
+  uint64_t bytes;
+  std::memcpy(&bytes, at, sizeof bytes);
+  return bytes;
+}
+
+void set_bytes(uint8_t* at, uint64_t bytes) {
+  std::memcpy(at, &bytes, sizeof bytes);
+}
+
 /// Bit i of a byte as bit 0 of byte i.
 uint64_t spread(unsigned bits) {
-  const uint64_t copies = bits * 0x0101010101010101U & 0x8040201008040201U;
-  return ((copies + 0x7f7f7f7f7f7f7f7fU) | copies) >> 7 & 0x0101010101010101U;
+  const uint64_t copies = each(bits) & 0x8040201008040201U;
+  return ((copies + each(0x7f)) | copies) >> 7 & each(1);
 }
 
 /// Bit 0 of byte i as bit i.
 unsigned gathered(uint64_t bytes) {
-  return static_cast<unsigned>((bytes & 0x0101010101010101U) * 0x0102040810204080U >> 56);
+  return static_cast<unsigned>((bytes & each(1)) * 0x0102040810204080U >> 56);
 }
 
 unsigned is_odd(unsigned bits) {
   bits ^= bits >> 4;
   return 0x6996U >> (bits & 15) & 1;
+}
+
+/// Of numbers that the compiler knows, and with them which bits are meant.
+template <class Body>
+void for_groups(const Body& body) {
+  const auto all = [&]<size_t... group>(std::index_sequence<group...>) {
+    (body(std::integral_constant<size_t, group>{}), ...);
+  };
+  all(std::make_index_sequence<kGroups>{});
 }
 
 template <class Type>
@@ -97,17 +122,16 @@ void read_block(const Grid& grid, const uint8_t* block, Values& values) {
   for (size_t i = 0; i < kParts; ++i) {
     values.scales[i] = static_cast<uint8_t>(get(block, Type::scale(i)));
   }
-  for (size_t group = 0; group < kGroups; ++group) {
-    const uint64_t codes = codes_of_group<Type>(grid, block, group);
-    std::memcpy(&values.codes[group * kGroup], &codes, sizeof codes);
-  }
+  for_groups([&](auto group) {
+    set_bytes(&values.codes[group * kGroup], codes_of_group<Type>(grid, block, group));
+  });
 }
 
 /// Codes that no row has, in memory that was never set, are taken for those of row 0.
 template <class Type>
 void put_group(const Grid& grid, uint64_t codes, uint8_t* block, size_t group) {
   constexpr bool is_moved = Type::signs == Signs::moved;
-  const uint64_t negative = codes >> (Type::code_bits - 1) & 0x0101010101010101U;
+  const uint64_t negative = codes >> (Type::code_bits - 1) & each(1);
   const unsigned signs =
       is_moved ? unsigned{grid.numbers[1].count(codes) != 0} : gathered(negative);
   put(block, Type::sign(group), signs);
@@ -126,9 +150,7 @@ void write_block(const Grid& grid, const Values& values, uint8_t* block) {
   for (size_t i = 0; i < 4; ++i) put(block, Type::d(i), values.d >> 4 * i);
   for (size_t i = 0; i < kParts; ++i) put(block, Type::scale(i), values.scales[i]);
   for (size_t group = 0; group < kGroups; ++group) {
-    uint64_t codes;
-    std::memcpy(&codes, &values.codes[group * kGroup], sizeof codes);
-    put_group<Type>(grid, codes, block, group);
+    put_group<Type>(grid, bytes_at(&values.codes[group * kGroup]), block, group);
   }
 }
 
@@ -143,16 +165,16 @@ struct Nibbles {
     return {{in_bytes(4) + 4 * i, 4}, {in_bytes(2) + 2 * i, 2}};
   }
   static void put_codes(const uint8_t* codes, uint8_t* flat) {
-    for (size_t i = 0; i < 128; ++i) {
+    for (size_t i = 0; i < 128; i += 8) {
       const uint8_t* first = codes + i / 16 * 32 + i % 16;
-      flat[8 + i] = static_cast<uint8_t>(first[0] | first[16] << 4);
+      set_bytes(flat + 8 + i, bytes_at(first) | bytes_at(first + 16) << 4);
     }
   }
   static void get_codes(const uint8_t* flat, uint8_t* codes) {
-    for (size_t i = 0; i < 128; ++i) {
+    for (size_t i = 0; i < 128; i += 8) {
       uint8_t* first = codes + i / 16 * 32 + i % 16;
-      first[0] = flat[8 + i] & 15;
-      first[16] = flat[8 + i] >> 4;
+      set_bytes(first, bytes_at(flat + 8 + i) & each(15));
+      set_bytes(first + 16, bytes_at(flat + 8 + i) >> 4 & each(15));
     }
   }
 };
@@ -167,23 +189,24 @@ struct Planes {
             {in_bytes(104 + part % 4) + part / 4 * 2, 2}};
   }
   static void put_codes(const uint8_t* codes, uint8_t* flat) {
-    for (size_t i = 0; i < 32; ++i) {
-      unsigned tops = 0, low[2] = {};
+    for (size_t i = 0; i < 32; i += 8) {
+      uint64_t tops = 0, low[2] = {};
       for (size_t j = 0; j < 8; ++j) {
-        const unsigned code = codes[j * 32 + i];
-        tops |= code >> 2 << j;
-        low[j / 4] |= (code & 3) << j % 4 * 2;
+        const uint64_t eight = bytes_at(codes + j * 32 + i);
+        tops |= (eight >> 2 & each(1)) << j;
+        low[j / 4] |= (eight & each(3)) << j % 4 * 2;
       }
-      flat[i] = static_cast<uint8_t>(tops);
-      flat[32 + i] = static_cast<uint8_t>(low[0]);
-      flat[64 + i] = static_cast<uint8_t>(low[1]);
+      set_bytes(flat + i, tops);
+      set_bytes(flat + 32 + i, low[0]);
+      set_bytes(flat + 64 + i, low[1]);
     }
   }
   static void get_codes(const uint8_t* flat, uint8_t* codes) {
-    for (size_t j = 0; j < 8; ++j) {
-      for (size_t i = 0; i < 32; ++i) {
-        const unsigned low = flat[32 + j / 4 * 32 + i] >> j % 4 * 2 & 3U;
-        codes[j * 32 + i] = static_cast<uint8_t>(low | (flat[i] >> j & 1U) << 2);
+    for (size_t i = 0; i < 32; i += 8) {
+      const uint64_t tops = bytes_at(flat + i);
+      for (size_t j = 0; j < 8; ++j) {
+        const uint64_t low = bytes_at(flat + 32 + j / 4 * 32 + i) >> j % 4 * 2 & each(3);
+        set_bytes(codes + j * 32 + i, low | (tops >> j & each(1)) << 2);
       }
     }
   }

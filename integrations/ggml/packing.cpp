@@ -42,6 +42,7 @@ constexpr WeightType kTypes[] = {
     {type_nvfp4, "nvfp4", "matmul_clamp_f32_qsi8d32p_qnv4k16p", 64, 36, TW_NVFP4, "nvfp4", true},
     {type_tq2_0, "tq2_0", "matmul_clamp_f32_qsi8d32p_qsi2c32p", 256, 66, TW_TQ2_0, "tq2_0", false},
     {type_q2_0, "q2_0", "matmul_clamp_f32_qsi8d32p_qsi2c32p", 64, 18, TW_Q2_0, "q2_0", false},
+    {type_q1_0, "q1_0", "matmul_clamp_f32_qsi8d32p_qsi1c128p", 128, 18, TW_Q1_0, "q1_0", false},
     {type_iq3_s, "iq3_s", "matmul_clamp_f32_qsi8d32p_qi3s4k32p", 256, 110, TW_IQ3_S_FLAT,
      "iq3_s_flat", true, 136},
     {type_iq3_xxs, "iq3_xxs", "matmul_clamp_f32_qsi8d32p_qi3x4k32p", 256, 98, TW_IQ3_XXS_FLAT,

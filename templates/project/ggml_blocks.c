@@ -1,4 +1,4 @@
-/* Blocks of 32 weights as ggml's files have them: a scale, a minimum in some, codes. */
+/* Blocks of 32 weights, of one bit 128, as ggml's files have them: a scale, a minimum in some, codes. */
 #include "weights.h"
 
 /* Of 16 bytes: low nibbles are codes 0 to 15, high ones codes 16 to 31. */
@@ -66,6 +66,18 @@ static void decode_q8_0(const unsigned char *block, float *decoded) {
   for (int i = 0; i < 32; ++i) decoded[i] = scale * (float)(int8_t)block[2 + i];
 }
 
+static void make_q1_0(unsigned char *block) {
+  random_f16(block);
+  random_bytes(block + 2, 16);
+}
+
+static void decode_q1_0(const unsigned char *block, float *decoded) {
+  const float scale = load_f16(block);
+  for (int i = 0; i < 128; ++i) decoded[i] = bit(block + 2, i) ? scale : -scale;
+}
+
+const format q1_0 = {
+    .order = TW_Q1_0, .values = 128, .bytes = 18, .make = make_q1_0, .decode = decode_q1_0};
 const format q4_0 = {
     .order = TW_Q4_0, .values = 32, .bytes = 18, .make = make_q4_0, .decode = decode_q4_0};
 const format q4_1 = {

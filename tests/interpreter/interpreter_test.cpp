@@ -188,7 +188,7 @@ std::vector<Ground> grounds(const Isa& isa) {
         for (const char* rhs :
              {"qsi4c32", "qai4c32", "qmi4c32", "qmi4k32", "qsi5c32", "qmi5c32", "qmi5k32",
               "qsi6k16", "qnl4c32", "qnl4k32", "qmx4c32", "qnv4k16", "qmi2k16", "qsi3k16",
-              "qi3s4k32", "qi3x4k32", "qi2x3k16", "qi1x3k16"}) {
+              "qi3s4k32", "qi3x4k32", "qi2x3k16", "qi1x3k16", "qsi1c128"}) {
           wanted.push_back({&isa, technique, lhs, rhs, LayoutStyle::own, scales});
         }
       }

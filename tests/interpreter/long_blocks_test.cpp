@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <exception>
 #include <filesystem>
 
 #include "emit/c_printer.h"
@@ -78,6 +79,23 @@ TEST(LongBlocksOfPairs, AreRefusedBeyondSixteenBits) {
   const Case quarters{"sme2", Technique::outer, "qai2c32"};
   EXPECT_EQ(variant_of(quarters, isa, "qsi8d32", 192).rhs.block, 192);
   EXPECT_THROW(variant_of(quarters, isa, "qsi8d32", 256), NoInstruction);
+}
+
+/// Of eight codes in a byte, and eight values of k in a lane: an iteration has them all.
+TEST(LongBlocksOfBits, AreRefusedInShorterSteps) {
+  IsaLibrary isas(templates);
+  const Isa& isa = isas.get("neon_i8mm");
+  const CoreModel core = read_core(templates, isa.default_core);
+  Variant variant = variant_of({"neon_i8mm", Technique::mmla, "qsi1c128"}, isa, "qsi8d32", 128);
+  EXPECT_NO_THROW(compile(variant, core));
+  variant.knobs.unroll_k = 32;
+  try {
+    compile(variant, core);
+    ADD_FAILURE() << "half of a byte's codes";
+  } catch (const std::invalid_argument& refused) {
+    EXPECT_STREQ(refused.what(),
+                 "unroll_k 32 is not possible: codes of 64 values of k share bytes");
+  }
 }
 
 /// What the generator makes one file of for all lengths.

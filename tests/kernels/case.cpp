@@ -75,9 +75,10 @@ float lhs_value(Values values, size_t row, size_t depth, Random& random) {
 int8_t rhs_code(Values values, size_t column, const Scaling& scaling, Random& random) {
   if (scaling.table != nullptr) {
     const int8_t* table = scaling.table->values;
-    const auto [lowest, highest] = std::minmax_element(table, table + 16);
+    const auto count = static_cast<size_t>(scaling.table->count);
+    const auto [lowest, highest] = std::minmax_element(table, table + count);
     if (values == Values::extreme) return column % 3 == 0 ? *highest : *lowest;
-    return values == Values::equal ? table[3] : table[random.below(16)];
+    return values == Values::equal ? table[3 % count] : table[random.below(count)];
   }
   const int count = 1 << std::min(scaling.weight_bits, 8);
   const int lowest = -scaling.middle(), highest = lowest + count - 1;

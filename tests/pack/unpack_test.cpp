@@ -44,6 +44,7 @@ constexpr struct {
               {TW_TQ2_0, "tq2_0", 256, 66},
               {TW_Q2_0, "q2_0", 64, 18},
               {TW_NVFP4, "nvfp4", 64, 36},
+              {TW_Q1_0, "q1_0", 128, 18},
               {TW_IQ3_S_FLAT, "iq3_s_flat", 256, 136},
               {TW_IQ3_XXS_FLAT, "iq3_xxs_flat", 256, 136},
               {TW_IQ2_FLAT, "iq2_flat", 256, 110},
@@ -414,7 +415,7 @@ TEST(UnpackErrors, NameTheArgument) {
   fails(bad, TW_INVALID, "target.data is null");
   bad = good;
   bad.order = static_cast<tw_rhs_order>(TW_IQ1_FLAT + 1);
-  fails(bad, TW_INVALID, "target.order is 24; 0 to 23, those of tw_rhs_order, are legal");
+  fails(bad, TW_INVALID, "target.order is 25; 0 to 24, those of tw_rhs_order, are legal");
   bad = good;
   bad.stride = 31;
   fails(bad, TW_TOO_SMALL, "target.stride is 31; a row has 32 bytes");

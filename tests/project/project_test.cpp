@@ -40,7 +40,7 @@ std::set<std::string> families() {
 std::string workload() {
   std::string text = "workload: \"all \\\"of\\\" @THEM@ ?\?/\"\nmatmuls:\n";
   for (const std::string& family : families()) {
-    const bool blocks = std::regex_search(family, std::regex("[ck](16|32)p$"));
+    const bool blocks = std::regex_search(family, std::regex("[ck](16|32|128)p$"));
     text += "  - {name: " + family.substr(17) + ", family: " + family +
             ", n: 70, k: " + (blocks ? "512" : "131") +
             (family.ends_with("qsi2c32p") ? ", block: 64}\n" : "}\n");

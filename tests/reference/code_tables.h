@@ -1,5 +1,5 @@
-// What codes of 4 bits or 3 stand for, by the name that layouts have for it: ggml's and the OCP's
-// tables, written from their definitions. Of 2 bits that which tests give.
+// What codes of 4 bits, 3 or 1 stand for, by the name that layouts have for it: ggml's and the
+// OCP's tables, written from their definitions. Of 2 bits that which tests give.
 #pragma once
 
 #include <cstddef>
@@ -42,11 +42,13 @@ inline const CodeValues* code_values(const std::string& name) {
       {4, 12, 20, 28, 36, 44, 52, 62, -4, -12, -20, -28, -36, -44, -52, -62}, 0.25F};
   static const CodeValues iq2{{8, 25, 43, 0, -8, -25, -43, 0}, 0.125F, "", 8};
   static const CodeValues iq1{{1, 7, 9, 0, -1, -7, -9, 0}, 0.125F, "", 8};
+  static const CodeValues signs{{-1, 1}, 1, "", 2};
   static const CodeValues given{
       {-61, 5, 90, -128, -61, 5, 90, -128, -61, 5, 90, -128, -61, 5, 90, -128}, 1};
   if (name.empty()) return nullptr;
   if (name == "given") return &given;
   if (name == "nv4") return &nv4;
+  if (name == "signs") return &signs;
   if (name == "iq1") return &iq1;
   if (name == "iq2") return &iq2;
   if (name == "iq3s") return &iq3s;

@@ -251,6 +251,7 @@ inline const GgmlType* find_ggml(const char* name) {
       {"nvfp4", 64, 36, 16, 4, 0, false, 0, 0, nvfp4_nibble, nullptr, {}, {}, "nv4", "e5m3"},
       {"tq2_0", 256, 66, 256, 2, 0, false, 64, 0, quarter<0>, nullptr, {}, {}, "", "f16", true},
       {"q2_0", 64, 18, 64, 2, 0, false, 0, 0, next_quarter, nullptr, {}, {}, "", "f16", true},
+      {"q1_0", 128, 18, 128, 1, 0, false, 0, 0, near_bit<2>, nullptr, {}, {}, "signs"},
   };
   for (const GgmlType& type : list) {
     if (std::strcmp(type.name, name) == 0) return &type;

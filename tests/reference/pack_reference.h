@@ -121,14 +121,14 @@ inline LayoutText parse_layout(const std::string& text, size_t vl) {
   std::string word;
   auto number = [&](size_t from) { return static_cast<size_t>(std::atoi(word.c_str() + from)); };
   while (words >> word) {
-    if (word.rfind("i4=", 0) == 0 || word.rfind("i2=", 0) == 0) {
+    if (word[0] == 'i' && word.find('=') == 2) {
       layout.table = word.substr(3);
       word = word.substr(0, 2);
     }
     if (word == "lhs" || word == "rhs") {
       layout.lhs = word == "lhs";
-    } else if (word == "i2" || word == "i4" || word == "i8" || word == "i16" || word == "f16" ||
-               word == "bf16" || word == "f32") {
+    } else if (word == "i1" || word == "i2" || word == "i4" || word == "i8" || word == "i16" ||
+               word == "f16" || word == "bf16" || word == "f32") {
       layout.type = word;
       layout.bits = number(word[0] == 'b' ? 2 : 1);
       layout.floats = word[0] != 'i';

@@ -16,7 +16,8 @@ TEST_F(SpecReader, RefusesAWrongFamily) {
       "qsi8d32, qsi2cx, qsu2cx, qsi4cx, qsi8cx, qai8cx, qsi4c32, qsi8c32, qsi2c32, qai2c32, "
       "qai4c32, qai8c32, qmi4c32, "
       "qmi4k32, "
-      "qsi5c32, qmi5c32, qmi5k32, qsi6k16, qsi8k16, qmi2k16, qsi3k16, qnl4c32, qnl4k32, qi3s4k32, "
+      "qsi5c32, qmi5c32, qmi5k32, qsi6k16, qsi8k16, qmi2k16, qsi3k16, qnl4c32, qnl4k32, qsi1c128, "
+      "qi3s4k32, "
       "qi3x4k32, qi2x3k16, qi1x3k16, qmx4c32, "
       "qnv4k16, f32, f16, bf16");
   EXPECT_EQ(error("family: f\nlhs: {format: qai8dx, from: f32}\nrhs: {format: qsi4cx, from: [nxk, "

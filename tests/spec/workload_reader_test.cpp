@@ -120,6 +120,7 @@ TEST(WorkloadReader, RefusesMistakesInFamiliesAndBlocks) {
       "matmul_clamp_f32_qsi8d32p_qmi5k32p, matmul_clamp_f32_qsi8d32p_qsi6k16p, "
       "matmul_clamp_f32_qsi8d32p_qmi2k16p, matmul_clamp_f32_qsi8d32p_qsi3k16p, "
       "matmul_clamp_f32_qsi8d32p_qnl4c32p, matmul_clamp_f32_qsi8d32p_qnl4k32p, "
+      "matmul_clamp_f32_qsi8d32p_qsi1c128p, "
       "matmul_clamp_f32_qsi8d32p_qi3s4k32p, matmul_clamp_f32_qsi8d32p_qi3x4k32p, "
       "matmul_clamp_f32_qsi8d32p_qi2x3k16p, matmul_clamp_f32_qsi8d32p_qi1x3k16p, "
       "matmul_clamp_f32_qsi8d32p_qmx4c32p, matmul_clamp_f32_qsi8d32p_qnv4k16p, "

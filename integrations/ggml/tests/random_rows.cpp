@@ -46,6 +46,7 @@ constexpr BlockType block_types[] = {
     {StoredType::mxfp4, "mxfp4", 1, 17},   {StoredType::q2_k, "q2_k", 16, 80},
     {StoredType::q3_k, "q3_k", 0, 96},     {StoredType::tq2_0, "tq2_0", 0, 64},
     {StoredType::q2_0, "q2_0", 2, 18},     {StoredType::nvfp4, "nvfp4", 4, 36},
+    {StoredType::q1_0, "q1_0", 2, 18},
 };
 constexpr size_t kBell = 4096;
 
@@ -68,8 +69,10 @@ int fewest_steps(const test::GgmlType& type) {
 float size_of_codes(const test::GgmlType& type) {
   if (const test::CodeValues* table = test::code_values(type.table)) {
     float squares = 0;
-    for (const int8_t value : table->values) squares += static_cast<float>(value * value);
-    return std::sqrt(squares / 16) * table->unit;
+    for (int i = 0; i < table->count; ++i) {
+      squares += static_cast<float>(table->values[i] * table->values[i]);
+    }
+    return std::sqrt(squares / static_cast<float>(table->count)) * table->unit;
   }
   const int codes = type.bits() == 8 ? 255 : 1 << type.bits();  // Q8_0 has no -128
   const float spread = static_cast<float>(codes * codes - 1) / 12;

@@ -37,6 +37,7 @@ enum class StoredType : uint32_t {
   tq2_0 = 35,
   mxfp4 = 39,
   nvfp4 = 40,
+  q1_0 = 41,
   q2_0 = 42
 };
 

@@ -74,7 +74,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"tiny-256", "q4_k_m", 15}, Case{"tiny-256", "q5_k_m", 15}, Case{"tiny", "bf16", 15},
         Case{"tiny", "f16", 15}, Case{"tiny", "f32", 15}, Case{"tiny", "iq4_nl", 15},
         Case{"tiny", "mxfp4", 15}, Case{"tiny-256", "iq4_xs", 15}, Case{"tiny-256", "nvfp4", 15},
-        Case{"tiny-256", "q2_k", 15}, Case{"tiny-256", "iq3_s", 15},
+        Case{"tiny-256", "q2_k", 15}, Case{"tiny-256", "q1_0", 15}, Case{"tiny-256", "iq3_s", 15},
         Case{"tiny-256", "iq3_xxs", 15}, Case{"tiny-256", "iq2_s", 15},
         Case{"tiny-256", "iq2_xs", 15}, Case{"tiny-256", "iq2_xxs", 15},
         Case{"tiny-256", "iq1_m", 15}, Case{"tiny-256", "iq1_s", 15}, Case{"tiny-256", "q3_k", 15},

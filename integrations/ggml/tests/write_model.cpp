@@ -67,6 +67,7 @@ const std::map<std::string, Types> types = {
     {"iq2_s", {StoredType::iq2_s}},
     {"iq1_s", {StoredType::iq1_s}},
     {"iq1_m", {StoredType::iq1_m}},
+    {"q1_0", {StoredType::q1_0}},
     {"tq2_0", {StoredType::tq2_0}},
     {"q2_0", {StoredType::q2_0}},
     {"q4_k_m", {StoredType::q4_k, StoredType::q6_k}},
@@ -107,6 +108,7 @@ const std::map<std::string, uint64_t> seeds = {
     {"542m q3_k", 7},         {"542m q5_k", 10},
     {"542m bf16", 4},         {"438m-moe q4_k_m", 29},
     {"tiny-256 nvfp4", 26},   {"tiny-256 iq3_s", 37},
+    {"tiny-256 q1_0", 27},    {"542m q1_0", 15},
     {"tiny-256 iq3_xxs", 29}, {"tiny-256 iq2_s", 8},
     {"tiny-256 iq2_xs", 13},  {"tiny-256 iq2_xxs", 33},
     {"tiny-256 iq1_m", 17},   {"tiny-256 iq1_s", 4},
@@ -352,7 +354,7 @@ int main(int argc, char** argv) {
   app.add_option("type", type,
                  "of its weights: q4_0, q4_1, q5_0, q5_1, q8_0, q4_k, q5_k, q6_k, q2_k, q3_k, "
                  "iq4_nl, iq4_xs, iq3_s, iq3_xxs, iq2_s, iq2_xs, iq2_xxs, iq1_m, iq1_s, mxfp4, "
-                 "nvfp4, tq2_0, q2_0, bf16, f16, f32, or "
+                 "nvfp4, tq2_0, q2_0, q1_0, bf16, f16, f32, or "
                  "llama-quantize's mixtures q4_k_m and q5_k_m")
       ->required()
       ->check(CLI::IsMember(tw::types));

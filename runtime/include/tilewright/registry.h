@@ -148,6 +148,7 @@ typedef enum tw_rhs_order {
   TW_NVFP4, /* n rows of ggml's blocks of 64 values, 36 bytes: four scales of E4M3, of 16 values
                each, and for each of them 8 bytes, whose low nibbles are values 0 to 7 and whose
                high ones are values 8 to 15, codes 0 to 15 of "nv4" */
+  TW_Q1_0,  /* n rows of ggml's blocks of 128 values, d before 16 bytes of bits: -d and d */
   TW_IQ3_S_FLAT,   /* as TW_IQ4_XS, codes of "iq3s": what the grid's rows hold of which IQ3_S has
                       the numbers, with their signs, and the scales 1 to 31 that it has half of */
   TW_IQ3_XXS_FLAT, /* likewise of IQ3_XXS, codes of "iq3x" */
