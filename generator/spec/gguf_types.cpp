@@ -14,8 +14,7 @@ namespace {
 struct Numbered {
   uint32_t number;
   std::string_view name;
-  /// Of types with grids: what their rows become before they are packed, and bytes of a block in
-  /// files.
+  /// What rows become that are not packed as they are, and bytes of a block of those.
   std::string_view flat = {};
   uint64_t bytes = 0;
 };
@@ -49,7 +48,7 @@ constexpr Numbered numbers[] = {
     {28, "F64"},
     {29, "IQ1_M", "iq1_flat", 56},
     {30, "BF16"},
-    {34, "TQ1_0"},
+    {34, "TQ1_0", "tq2_0", 54},
     {35, "TQ2_0"},
     {39, "MXFP4"},
     {40, "NVFP4"},

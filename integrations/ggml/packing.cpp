@@ -10,8 +10,8 @@
 
 #include "integrations/common/message.h"
 #include "integrations/common/this_device.h"
+#include "integrations/ggml/flat.h"
 #include "integrations/ggml/ggml_abi.h"
-#include "integrations/ggml/grids.h"
 #include "integrations/ggml/settings.h"
 #include "integrations/ggml/team.h"
 #include "tilewright/tilewright.hpp"
@@ -43,6 +43,8 @@ constexpr WeightType kTypes[] = {
     {type_tq2_0, "tq2_0", "matmul_clamp_f32_qsi8d32p_qsi2c32p", 256, 66, TW_TQ2_0, "tq2_0", false},
     {type_q2_0, "q2_0", "matmul_clamp_f32_qsi8d32p_qsi2c32p", 64, 18, TW_Q2_0, "q2_0", false},
     {type_q1_0, "q1_0", "matmul_clamp_f32_qsi8d32p_qsi1c128p", 128, 18, TW_Q1_0, "q1_0", false},
+    {type_tq1_0, "tq1_0", "matmul_clamp_f32_qsi8d32p_qsi2c32p", 256, 54, TW_TQ2_0, "tq2_0", false,
+     66},
     {type_iq3_s, "iq3_s", "matmul_clamp_f32_qsi8d32p_qi3s4k32p", 256, 110, TW_IQ3_S_FLAT,
      "iq3_s_flat", true, 136},
     {type_iq3_xxs, "iq3_xxs", "matmul_clamp_f32_qsi8d32p_qi3x4k32p", 256, 98, TW_IQ3_XXS_FLAT,
@@ -123,9 +125,9 @@ void set_sizes(Packing& packing) {
 std::unique_ptr<Packing> make_packing(const WeightType& type, size_t n, size_t k) {
   auto packing = std::make_unique<Packing>();
   if (type.flat_bytes != 0) {
-    packing->grid =
-        grows_much(type) && !is_set("TILEWRIGHT_GROW", "1") ? nullptr : find_grid(type.number);
-    if (packing->grid == nullptr) return nullptr;
+    packing->flat =
+        grows_much(type) && !is_set("TILEWRIGHT_GROW", "1") ? nullptr : find_flat_form(type.number);
+    if (packing->flat == nullptr) return nullptr;
   }
   packing->type = &type;
   packing->n = n;
@@ -193,17 +195,17 @@ void unpack_rows(const Packing& packing, const void* matrix, size_t first, size_
   auto target = tilewright::sized<tw_rhs_target>();
   target.order = packing.type->order;
   target.stride = packers_row_bytes(*packing.type, packing.k);
-  if (packing.grid != nullptr) flat.resize(count * target.stride);
-  std::vector<uint8_t>& unpacked = packing.grid != nullptr ? flat : rows;
+  if (packing.flat != nullptr) flat.resize(count * target.stride);
+  std::vector<uint8_t>& unpacked = packing.flat != nullptr ? flat : rows;
   target.data = unpacked.data();
   target.data_bytes = unpacked.size();
   const tw_status status =
       tw_unpack_rhs(packing.plan.get(), matrix, packing.bytes, first, count, &target);
   if (status != TW_OK) message("{}", tw_error_message());
-  if (packing.grid == nullptr) return;
+  if (packing.flat == nullptr) return;
   const size_t bytes = row_bytes(*packing.type, packing.k);
   for (size_t i = 0; i < count; ++i) {
-    unflatten(*packing.grid, packing.k, &flat[i * target.stride], &rows[i * bytes]);
+    packing.flat->unflatten(packing.k, &flat[i * target.stride], &rows[i * bytes]);
   }
 }
 
@@ -213,11 +215,11 @@ namespace {
 void pack_panel(const Packing& packing, size_t rows, const uint8_t* source, uint8_t* panel) {
   const size_t stride = packers_row_bytes(*packing.type, packing.k);
   std::vector<uint8_t> flat;
-  if (packing.grid != nullptr) {
+  if (packing.flat != nullptr) {
     flat.resize(rows * stride);
     for (size_t i = 0; i < rows; ++i) {
       const uint8_t* row = source + i * row_bytes(*packing.type, packing.k);
-      flatten(*packing.grid, packing.k, row, &flat[i * stride]);
+      packing.flat->flatten(packing.k, row, &flat[i * stride]);
     }
   }
   tw_pack_args args = {};
@@ -226,7 +228,7 @@ void pack_panel(const Packing& packing, size_t rows, const uint8_t* source, uint
   args.k = packing.k;
   args.row_end = rows;
   args.block = packing.type->block;
-  args.source = packing.grid != nullptr ? flat.data() : source;
+  args.source = packing.flat != nullptr ? flat.data() : source;
   args.source_stride = stride;
   args.packed = panel;
   args.packed_stride = packing.panel_bytes;

@@ -10,7 +10,7 @@
 
 namespace tw::ggml {
 
-struct Grid;
+struct FlatForm;
 
 /// A type of ggml's that we have kernels for.
 struct WeightType {
@@ -24,7 +24,8 @@ struct WeightType {
   /// Whether there are products of bf16 that lose less than ggml's own arithmetic, which rounds
   /// activations to 8 bits, or to bf16.
   bool rounds_well;
-  size_t flat_bytes = 0;  ///< of a block as packers read it, where grids.h makes it; 0: as ggml's
+  size_t flat_bytes =
+      0;  ///< of a block as packers read it, where that is flat (flat.h); 0: as ggml's
 };
 const WeightType* weight_type(int32_t number);  ///< null: not ours
 
@@ -42,9 +43,9 @@ struct Packing {
   /// Of products of bf16, by the same packed weights; null: there are none, or they lose too much.
   std::unique_ptr<tw_plan, FreePlan> rounded;
   const tw_packer* packer = nullptr;
-  const Grid* grid = nullptr;  ///< of the type, if it has one
-  size_t vector_bytes = 0;     ///< of the machine, for layouts that depend on them
-  size_t panel = 0;            ///< rows
+  const FlatForm* flat = nullptr;  ///< of rows, if packers do not read ggml's
+  size_t vector_bytes = 0;         ///< of the machine, for layouts that depend on them
+  size_t panel = 0;                ///< rows
   size_t panel_bytes = 0;
   size_t bytes = 0;  ///< of a matrix, a multiple of kAlignment
 };

@@ -101,7 +101,9 @@ TEST_P(Multiply, CodesAreExact) {
   const PackedTensor w = weights({512, 77, 1, 1});
   const Packing& packing = *find_packing(*weight_type(GetParam()), 77, k(512));
   // No activations are quantized in longer ones.
-  const size_t block = GetParam() == type_tq2_0 ? 256 : GetParam() == type_q1_0 ? 128 : 64;
+  const size_t block = GetParam() == type_tq2_0 || GetParam() == type_tq1_0 ? 256
+                       : GetParam() == type_q1_0                            ? 128
+                                                                            : 64;
   for (const size_t m : {1, 2, 4, 17}) {
     if (plan_for(packing, m, true) != packing.plan.get()) continue;
     const OwnTensor input = random_codes(random_, {k(512), m, 1, 1}, block);

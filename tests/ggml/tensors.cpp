@@ -7,7 +7,7 @@
 #include <string>
 
 #include "integrations/ggml/buffer.h"
-#include "integrations/ggml/grids.h"
+#include "integrations/ggml/flat.h"
 #include "reference/code_tables.h"
 #include "reference/ggml_blocks.h"
 #include "reference/ggml_grids.h"
@@ -46,7 +46,7 @@ void set_block(std::mt19937& random, const WeightType& type, const test::GgmlTyp
     test::GridBlock::set_d(type.name, half, at);
     return;
   }
-  std::vector<uint8_t*> scales = {at};
+  std::vector<uint8_t*> scales = {type.number == type_tq1_0 ? at + 52 : at};
   if (ggml != nullptr) {
     const test::GgmlBlock block(*ggml, at);
     const uint16_t minimum = random_half(random);
@@ -71,7 +71,8 @@ const bool grows = setenv("TILEWRIGHT_GROW", "1", 1) == 0;
 std::vector<int32_t> types_here() {
   std::vector<int32_t> types;
   for (const int32_t type : kTypes) {
-    if (weight_type(type)->flat_bytes == 0 || find_grid(type) != nullptr) types.push_back(type);
+    if (weight_type(type)->flat_bytes == 0 || find_flat_form(type) != nullptr)
+      types.push_back(type);
   }
   return types;
 }
@@ -80,6 +81,17 @@ Bytes random_bytes(std::mt19937& random, size_t count) {
   Bytes bytes(count);
   fill(random, bytes.data(), count);
   return bytes;
+}
+
+void make_writable(int32_t type, size_t offset, Bytes& bytes) {
+  constexpr size_t block = 54, five = 48, codes = 52;
+  for (size_t i = 0; type == type_tq1_0 && i < bytes.size(); ++i) {
+    const size_t at = (offset + i) % block;
+    if (at >= codes) continue;
+    unsigned number = bytes[i] * 243U / 256;  // of five digits, or of four and a 0
+    if (at >= five) number -= number % 3;
+    bytes[i] = static_cast<uint8_t>((number * 256 + 242) / 243);
+  }
 }
 
 OwnTensor make_tensor(int32_t type, Extents extents) {

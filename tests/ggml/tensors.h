@@ -14,12 +14,15 @@ namespace tw::ggml {
 using Bytes = std::vector<uint8_t>;
 using Extents = std::array<size_t, 4>;
 Bytes random_bytes(std::mt19937& random, size_t count);
+/// As the host writes weights, of which these are the bytes from `offset` on: of types with digits
+/// no others come back.
+void make_writable(int32_t type, size_t offset, Bytes& bytes);
 
 inline constexpr int32_t kTypes[] = {
-    type_f32,     type_f16,    type_q4_0,  type_q4_1,  type_q5_0, type_q5_1,   type_q8_0,
-    type_q4_k,    type_q5_k,   type_q6_k,  type_q2_k,  type_q3_k, type_iq4_nl, type_iq4_xs,
-    type_mxfp4,   type_tq2_0,  type_q2_0,  type_nvfp4, type_q1_0, type_iq3_s,  type_iq3_xxs,
-    type_iq2_xxs, type_iq2_xs, type_iq2_s, type_iq1_s, type_iq1_m};
+    type_f32,     type_f16,     type_q4_0,   type_q4_1,  type_q5_0,  type_q5_1,   type_q8_0,
+    type_q4_k,    type_q5_k,    type_q6_k,   type_q2_k,  type_q3_k,  type_iq4_nl, type_iq4_xs,
+    type_mxfp4,   type_tq2_0,   type_q2_0,   type_nvfp4, type_q1_0,  type_tq1_0,  type_iq3_s,
+    type_iq3_xxs, type_iq2_xxs, type_iq2_xs, type_iq2_s, type_iq1_s, type_iq1_m};
 /// Those of which this program can pack all: programs that are static find no function of the
 /// host's that tells a grid.
 std::vector<int32_t> types_here();

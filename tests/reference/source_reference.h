@@ -39,6 +39,18 @@ inline float q4_1_value(const uint8_t* row, size_t i) {
   return scaled + half_at(block + 2);
 }
 
+/// ggml's TQ1_0: digits to the base 3, the first one of each byte first, of 32, of 16 and of 4
+/// bytes.
+inline float tq1_0_value(const uint8_t* row, size_t i) {
+  const uint8_t* block = row + i / 256 * 54;
+  const size_t in = i % 256;
+  const size_t byte = in < 160 ? in % 32 : in < 240 ? 32 + (in - 160) % 16 : 48 + (in - 240) % 4;
+  const size_t digit = in < 160 ? in / 32 : in < 240 ? (in - 160) / 16 : (in - 240) / 4;
+  constexpr unsigned powers[] = {1, 3, 9, 27, 81};
+  const unsigned fraction = block[byte] * powers[digit] % 256;
+  return (static_cast<float>(fraction * 3 / 256) - 1) * half_at(block + 52);
+}
+
 inline float bf16_value(const uint8_t* row, size_t i) {
   return brain_at(row + 2 * i);
 }
@@ -65,6 +77,7 @@ inline const SourceReference* find_source_reference(const char* name) {
                                          {"q8_0", 32, 34, q8_0_value},
                                          {"nxk_bf16", 1, 2, bf16_value},
                                          {"q4_1", 32, 20, q4_1_value},
+                                         {"tq1_0", 256, 54, tq1_0_value},
                                          // rows of activations
                                          {"f16", 1, 2, f16_value},
                                          {"bf16", 1, 2, bf16_value},

@@ -65,7 +65,7 @@ TEST(GgufWorkload, ServesEveryTypeWithItsFamily) {
                      {42, "qsi2c32p", 64},   {40, "qnv4k16p", 64},         {21, "qi3s4k32p", 256},
                      {18, "qi3x4k32p", 256}, {16, "qi2x3k16p", 256},       {17, "qi2x3k16p", 256},
                      {22, "qi2x3k16p", 256}, {19, "qi1x3k16p", 256},       {29, "qi1x3k16p", 256},
-                     {41, "qsi1c128p", 128}};
+                     {41, "qsi1c128p", 128}, {34, "qsi2c32p", 256}};
   for (const auto& c : cases) {
     const ModelWorkload made = workload_of(model_of({{"output.weight", {256, 64}, c.type}}));
     ASSERT_EQ(made.workload.matmuls.size(), 1U) << c.type;

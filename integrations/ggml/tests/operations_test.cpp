@@ -19,9 +19,9 @@ size_t count(const std::string& text, const std::string& pattern) {
 }
 
 const std::vector<std::string> types = {
-    "q4_0", "q4_1",   "q5_0",   "q5_1",    "q8_0",  "q4_K",   "q5_K",    "q6_K",  "q2_K",
-    "q3_K", "iq4_nl", "iq4_xs", "mxfp4",   "nvfp4", "tq2_0",  "q2_0",    "bf16",  "f16",
-    "f32",  "q1_0",   "iq3_s",  "iq3_xxs", "iq2_s", "iq2_xs", "iq2_xxs", "iq1_m", "iq1_s"};
+    "q4_0",   "q4_1",   "q5_0",    "q5_1",  "q8_0",   "q4_K",    "q5_K",  "q6_K", "q2_K", "q3_K",
+    "iq4_nl", "iq4_xs", "mxfp4",   "nvfp4", "tq2_0",  "tq1_0",   "q2_0",  "bf16", "f16",  "f32",
+    "q1_0",   "iq3_s",  "iq3_xxs", "iq2_s", "iq2_xs", "iq2_xxs", "iq1_m", "iq1_s"};
 
 std::string any_type() {
   std::string any;

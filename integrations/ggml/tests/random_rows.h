@@ -34,6 +34,7 @@ enum class StoredType : uint32_t {
   iq4_xs = 23,
   iq1_m = 29,
   bf16 = 30,
+  tq1_0 = 34,
   tq2_0 = 35,
   mxfp4 = 39,
   nvfp4 = 40,
