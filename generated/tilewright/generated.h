@@ -41,7 +41,7 @@
 // from   specs/matmul_clamp_f32_qsi8d32p_qnv4k16p.yaml (fa34a7bba3f9e28c)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi1c128p.yaml (d372a9c1c1912c00)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi2c32p.yaml (442f91086c2b4a5d)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (e14a11d03962233b)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (2a39d089440bc1b1)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (1ecf157bfaf726d4)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (af530ace53606003)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (bac22d2d5dfc4eb3)
@@ -1687,6 +1687,8 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qsi2c32p8svlx4_1x16svl_sme2_dot_blocks_asm(
 void tw_matmul_clamp_f32_qsi8d32p1x4_qi1x3k16p4x4_1x4_scalar(const tw_args *args);
 void tw_matmul_clamp_f32_qsi8d32p1x4_qi1x3k16p16x4_1x16_avx2_near_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qsi8d32p1x4_qi1x3k16p16x4_1x16_avx_vnni_near_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qsi8d32p2x4_qi1x3k16p16x4_2x16_avx2_far_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qsi8d32p3x4_qi1x3k16p16x4_3x16_avx_vnni_far_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qsi8d32p1x4_qi1x3k16p32x4_1x32_avx512_vnni_a2_near_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qsi8d32p4x4_qi1x3k16p32x4_4x32_avx512_vnni_far_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qsi8d32p1x4_qi1x3k16p32x4_5x32_avx512_vnni_far_asm(const tw_args *args);
@@ -1695,6 +1697,7 @@ void tw_matmul_clamp_f32_qsi8d32p4x4_qi1x3k16p8x4_4x8_neon_dotprod_asm(const tw_
 void tw_matmul_clamp_f32_qsi8d32p1x4_qi2x3k16p4x4_1x4_scalar(const tw_args *args);
 void tw_matmul_clamp_f32_qsi8d32p1x4_qi2x3k16p16x4_1x16_avx2_near_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qsi8d32p1x4_qi2x3k16p16x4_1x16_avx_vnni_near_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qsi8d32p3x4_qi2x3k16p16x4_3x16_avx_vnni_far_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qsi8d32p1x4_qi2x3k16p32x4_1x32_avx512_vnni_a2_near_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qsi8d32p4x4_qi2x3k16p32x4_4x32_avx512_vnni_far_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qsi8d32p1x4_qi2x3k16p32x4_5x32_avx512_vnni_far_asm(const tw_args *args);
@@ -1703,6 +1706,8 @@ void tw_matmul_clamp_f32_qsi8d32p4x4_qi2x3k16p8x4_4x8_neon_dotprod_asm(const tw_
 void tw_matmul_clamp_f32_qsi8d32p1x4_qsi3k16p4x4_1x4_scalar(const tw_args *args);
 void tw_matmul_clamp_f32_qsi8d32p1x4_qsi3k16p16x4_1x16_avx2_near_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qsi8d32p1x4_qsi3k16p16x4_1x16_avx_vnni_near_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qsi8d32p2x4_qsi3k16p16x4_2x16_avx2_far_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qsi8d32p3x4_qsi3k16p16x4_3x16_avx_vnni_far_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qsi8d32p1x4_qsi3k16p32x4_1x32_avx512_vnni_a2_near_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qsi8d32p4x4_qsi3k16p32x4_4x32_avx512_vnni_far_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qsi8d32p1x4_qsi3k16p32x4_6x32_avx512_vnni_far_asm(const tw_args *args);
@@ -2607,6 +2612,9 @@ void tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_k16(const tw_pack_args *args);
 void tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_k16(const tw_pack_args *args);
 void tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_k16(const tw_pack_args *args);
 void tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_k16(const tw_pack_args *args);
+void tw_lhs_pack_f32_qsi8d32p3x4_avx_vnni_k16(const tw_pack_args *args);
+void tw_lhs_pack_f16_qsi8d32p3x4_avx_vnni_k16(const tw_pack_args *args);
+void tw_lhs_pack_bf16_qsi8d32p3x4_avx_vnni_k16(const tw_pack_args *args);
 void tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_kleidiai(const tw_pack_args *args);
 void tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_kleidiai(const tw_pack_args *args);
 void tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_kleidiai(const tw_pack_args *args);

@@ -140,13 +140,27 @@ std::unique_ptr<Packing> make_packing(const WeightType& type, size_t n, size_t k
   return packing;
 }
 
+std::vector<tw_segment> segments_of(const Packing& packing, size_t m) {
+  std::vector<tw_segment> segments(TW_MAX_SEGMENTS);
+  size_t count = 0;
+  tw_plan_segments(packing.plan.get(), m, segments.data(), &count);
+  segments.resize(count);
+  return segments;
+}
+
 /// Whole kernels of C for any CPU are no match for ggml's own.
 bool is_portable(const Packing& packing, size_t m) {
-  tw_segment segments[TW_MAX_SEGMENTS];
-  size_t count = 0;
-  tw_plan_segments(packing.plan.get(), m, segments, &count);
-  return std::any_of(segments, segments + count,
+  const std::vector<tw_segment> segments = segments_of(packing, m);
+  return std::any_of(segments.begin(), segments.end(),
                      [](const tw_segment& segment) { return segment.kernel->features == 0; });
+}
+
+/// Nor are those that unpack weights for every row anew: ggml unpacks them once for a prompt.
+bool is_row_by_row(const Packing& packing, size_t m) {
+  const std::vector<tw_segment> segments = segments_of(packing, m);
+  return std::all_of(segments.begin(), segments.end(), [](const tw_segment& segment) {
+    return segment.kernel->tile_m == 1 && segment.kernel->tile_m_scalable == 0;
+  });
 }
 
 }  // namespace
@@ -186,7 +200,7 @@ const tw_plan* plan_for(const Packing& packing, size_t rows, bool rounds) {
 bool is_worth_it(const Packing& packing) {
   constexpr size_t kFewestRows = 32, kPrompt = 512;
   return packing.n >= kFewestRows && packing.n >= packing.panel && !is_portable(packing, 1) &&
-         !is_portable(packing, kPrompt);
+         !is_portable(packing, kPrompt) && !is_row_by_row(packing, kPrompt);
 }
 
 void unpack_rows(const Packing& packing, const void* matrix, size_t first, size_t count,

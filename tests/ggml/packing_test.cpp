@@ -138,6 +138,18 @@ TEST(Grids, ThatHoldOtherValuesAreLeftToTheHost) {
   EXPECT_EQ(read_grid(type_q4_0, halves), nullptr);
 }
 
+#if defined(__x86_64__)
+TEST(Packing, PromptsRowByRowAreNotWorthIt) {
+  setenv("TILEWRIGHT_ISA", "avx2", 1);
+  const Packing* by_row = find_packing(*weight_type(type_iq2_s), 80, 768);
+  const Packing* by_two = find_packing(*weight_type(type_q3_k), 80, 768);
+  unsetenv("TILEWRIGHT_ISA");
+  if (by_row == nullptr || by_two == nullptr) GTEST_SKIP() << "no AVX2, or no grid";
+  EXPECT_FALSE(is_worth_it(*by_row));
+  EXPECT_TRUE(is_worth_it(*by_two));
+}
+#endif
+
 TEST(Packing, FewRowsAreNotWorthIt) {
   for (const size_t rows : {8, 31}) {
     EXPECT_FALSE(is_worth_it(*find_packing(*weight_type(type_f32), rows, 2048))) << rows;
