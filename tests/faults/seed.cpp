@@ -107,7 +107,10 @@ Verdict seed(Builds& builds, const Fault& fault, const fs::path& work) {
   fs::path source = work / file.filename();
   write_text(source, plant(fault, read_text(own)));
   if (!fault.through.empty()) {  // includes of the copy look beside it first
-    write_text(work / file.parent_path().filename() / file.filename(), read_text(source));
+    const fs::path folder = file.parent_path();
+    const bool is_generators = *folder.begin() == "generator";  // which leave that out
+    write_text(work / (is_generators ? folder.filename() : folder) / file.filename(),
+               read_text(source));
     own = root / fault.through;
     source = work / own.filename();
     write_text(source, read_text(own));
