@@ -68,8 +68,11 @@ std::optional<Bits> goal_lanes(const Layout& layout, FieldKind kind, int unit, i
       const auto distance = static_cast<uint64_t>(std::abs(axis.stride.fixed) * i);
       if (distance >> width != 0) continue;
       const auto lane = static_cast<size_t>(std::countr_zero(distance) - unit);
-      if (!std::has_single_bit(distance) || !(goal[lane] == Coordinates{})) return std::nullopt;
       const int64_t bit = axis.step.fixed * i;
+      // Steps of other numbers, as where columns half a panel of 48 apart share a byte, are no
+      // bits.
+      const bool are_bits = std::has_single_bit(distance) && std::has_single_bit(uint64_t(bit));
+      if (!are_bits || !(goal[lane] == Coordinates{})) return std::nullopt;
       goal[lane] = axis.dim == Dim::n ? Coordinates{bit, 0} : Coordinates{0, bit};
       if (axis.stride.fixed < 0) turned = turned + goal[lane];
     }

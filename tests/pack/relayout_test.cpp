@@ -165,5 +165,19 @@ TEST(Relayout, SwapsBitsOutOfTheLowestLanes) {
   EXPECT_FALSE(find_relayout(layout, source, isa("scalar"), 16));
 }
 
+/// Columns 24 apart share a byte of tops: no bit of a column's number says which one it is.
+TEST(Relayout, HasNoWayOfStepsThatAreNoPowersOfTwo) {
+  const auto layout = [](int columns) {
+    Panels panels{0, columns, 4};
+    panels.block = 16;
+    return choose_layouts(*find_format("qsi8d32"), *find_format("qsi3k16"), Technique::dot,
+                          isa("avx2"), panels)
+        .rhs;
+  };
+  const Source& source = *find_source("q3_k", layout(16));
+  EXPECT_TRUE(find_relayout(layout(16), source, isa("avx2"), 16, FieldKind::tops));
+  EXPECT_FALSE(find_relayout(layout(48), source, isa("avx2"), 16, FieldKind::tops));
+}
+
 }  // namespace
 }  // namespace tw::test::relayout_test
