@@ -1,4 +1,5 @@
-/* Blocks of 32 weights, of one bit 128, as ggml's files have them: a scale, a minimum in some, codes. */
+/* Blocks of 32 weights, of one bit 128, as ggml's files have them: a scale, a minimum in some,
+ * codes. */
 #include "weights.h"
 
 /* Of 16 bytes: low nibbles are codes 0 to 15, high ones codes 16 to 31. */

@@ -80,8 +80,11 @@ const format iq4_nl = {
     .order = TW_IQ4_NL, .values = 32, .bytes = 18, .make = make_iq4_nl, .decode = decode_iq4_nl};
 const format iq4_xs = {
     .order = TW_IQ4_XS, .values = 256, .bytes = 136, .make = make_iq4_xs, .decode = decode_iq4_xs};
-const format iq3_s_flat = {
-    .order = TW_IQ3_S_FLAT, .values = 256, .bytes = 136, .make = make_iq4_xs, .decode = decode_iq3_s};
+const format iq3_s_flat = {.order = TW_IQ3_S_FLAT,
+                           .values = 256,
+                           .bytes = 136,
+                           .make = make_iq4_xs,
+                           .decode = decode_iq3_s};
 const format iq3_xxs_flat = {.order = TW_IQ3_XXS_FLAT,
                              .values = 256,
                              .bytes = 136,
