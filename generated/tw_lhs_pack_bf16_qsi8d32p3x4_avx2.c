@@ -7,7 +7,7 @@
 // into lhs i8 m3 kr4 k%32 b32 [data/b|sums:i32*-8/b|scales:f32/b] (29b6d77c8d419fa4)
 //          | 24 x k bits of codes | 3 i32 x sums a block | 3 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (dc7a4f6cb0a7b989)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (a06fbf9e5507baac)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -33,9 +33,9 @@
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (390659fc07d90494)
 // from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (20a357c82aacb6da)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (dc7a4f6cb0a7b989)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (a06fbf9e5507baac)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (d0bbbb319e7a6307)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi1c128p.yaml (d372a9c1c1912c00)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi1c128p.yaml (92c450f59abf196b)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi2c32p.yaml (442f91086c2b4a5d)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (bac22d2d5dfc4eb3)
 // again  tilewright generate

@@ -45,7 +45,7 @@ float Weights::value(size_t column, size_t depth) const {
   if (bits >= 16) return get_float(at, element);
   const float scale = scales[column * blocks() + (block == 0 ? 0 : depth / block)];
   const uint8_t byte = *at;
-  if (table != nullptr) return table->values[static_cast<int8_t>(byte) + 8] * scale;
+  if (table != nullptr) return table->values[static_cast<int8_t>(byte) - lowest] * scale;
   if (bits == 8) return static_cast<float>(static_cast<int8_t>(byte)) * scale;
   const int half = 1 << (bits - 1);
   const int code = byte >> (depth * bits % 8) & (2 * half - 1);
@@ -65,6 +65,7 @@ Weights random_weights(size_t n, size_t k, const tw_layout& rhs, size_t bits) {
   w.element = rhs.type;
   w.block = rhs.block;
   if (rhs.axes != nullptr) w.table = rhs.axes->codes;
+  if (w.table != nullptr) w.lowest = -(1 << (code_bits(rhs) - 1));
   w.type = rhs.block_scales;
   w.codes.resize(n * w.stride());
   w.scales.resize(n * w.blocks());

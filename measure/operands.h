@@ -20,7 +20,8 @@ struct Weights {
   tw_type element = TW_S4;     ///< of the packed rhs that they are for: which floats
   std::vector<uint8_t> codes;  ///< n rows of k two's complement codes, low bits first; or floats
   std::vector<float> scales, bias;
-  const tw_code_table* table = nullptr;  ///< of the values of 16 codes; null: they are numbers
+  const tw_code_table* table = nullptr;  ///< of the values of codes; null: they are numbers
+  int lowest = 0;                        ///< code of the table, its first value
   size_t block = 0;                      ///< 0: no blocks
   tw_scales type = TW_SCALES_UNSET;
   std::vector<uint16_t> half_scales;  ///< the bits of scales that are no f32

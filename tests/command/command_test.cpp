@@ -335,8 +335,8 @@ TEST(Command, WorkloadOfAModel) {
   EXPECT_EQ(
       ran.output,
       "q8_k.gguf: no matrix of a type that is served (F32, F16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, "
-      "Q2_K, "
-      "Q3_K, Q4_K, Q5_K, Q6_K, IQ2_XXS, IQ2_XS, IQ3_XXS, IQ1_S, IQ4_NL, IQ3_S, IQ2_S, IQ4_XS, "
+      "Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, IQ2_XXS, IQ2_XS, IQ3_XXS, IQ1_S, IQ4_NL, IQ3_S, IQ2_S, "
+      "IQ4_XS, "
       "IQ1_M, BF16, TQ1_0, TQ2_0, MXFP4, NVFP4, Q1_0, Q2_0); it has:\n"
       "  not served, Q8_K: 1 x 8 x 256 (output)\n");
 }

@@ -100,10 +100,11 @@ TEST_P(Multiply, CodesAreExact) {
   if (weight_type(GetParam())->block == 0) return;
   const PackedTensor w = weights({512, 77, 1, 1});
   const Packing& packing = *find_packing(*weight_type(GetParam()), 77, k(512));
-  // No activations are quantized in longer ones.
-  const size_t block = GetParam() == type_tq2_0 || GetParam() == type_tq1_0 ? 256
-                       : GetParam() == type_q1_0                            ? 128
-                                                                            : 64;
+  tw_segment segments[TW_MAX_SEGMENTS];
+  size_t count = 0;
+  tw_plan_segments(packing.plan.get(), 1, segments, &count);
+  // As long as the blocks in which activations are quantized, or of some of them.
+  const size_t block = std::max<size_t>(64, segments[0].kernel->lhs->block);
   for (const size_t m : {1, 2, 4, 17}) {
     if (plan_for(packing, m, true) != packing.plan.get()) continue;
     const OwnTensor input = random_codes(random_, {k(512), m, 1, 1}, block);
