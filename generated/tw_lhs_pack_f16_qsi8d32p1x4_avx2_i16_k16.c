@@ -8,7 +8,7 @@
 //          | 16 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (20a357c82aacb6da)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (b2c3c5f1ba1418cd)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (df57cfae2158b7b1)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -10,7 +10,7 @@
 //          | 16 x k bits of codes | 2 i32 x sums a block | 2 f32 x scales a block |
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (74036a528d9887bb)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (b2c3c5f1ba1418cd)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (df57cfae2158b7b1)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (1ecf157bfaf726d4)
 // again  tilewright generate
 

@@ -1,7 +1,7 @@
 // Technique `mmla`: a 128-bit segment holds 2 rows x 2 columns of outputs and takes 8 values of k,
 // of floats of 16 bits 4. Codes are multiplied as raw bytes, like in ColumnDot (dot.cpp): one
-// decoding step for 32 codes; or, where a byte belongs to one column, its nibbles each by itself,
-// or the byte.
+// decoding step for 32 codes; or, where a byte belongs to one column, its codes each by itself, or
+// the byte. Two groups of half as many values of k become operands once they are bytes.
 #include <fmt/format.h>
 
 #include <stdexcept>
@@ -22,6 +22,7 @@ class Mmla : public Multiplier {
         kr_(v.rhs.order.kr),
         product_(contract_of(v).code()),
         by_depth_(v.rhs.order.pair != NibblePair::column),
+        joins_(v.rhs.order.kr != v.lhs.order.kr),
         raw_(has_raw_blocks(v)),
         base_bits_(base_of_sums(v)),
         decoder_(v) {
@@ -66,7 +67,9 @@ class Mmla : public Multiplier {
 
   void step(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs, int64_t g,
             std::vector<Value>& acc) override {
-    if (by_depth_) {
+    if (joins_) {
+      step_by_halves(t, lhs, rhs, g, acc);
+    } else if (by_depth_) {
       step_by_depth(t, lhs, rhs, g, acc);
     } else {
       step_by_column(t, lhs, rhs, g, acc);
@@ -214,6 +217,29 @@ class Mmla : public Multiplier {
     }
   }
 
+  /// Groups that lie side by side in k, of four columns each: of the first two of those, and of the
+  /// others.
+  void step_by_halves(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs,
+                      int64_t g, std::vector<Value>& acc) const {
+    const int64_t k = first_k(*t.rhs.layout, g);
+    const int64_t count = decoder_.operands() / 2;
+    std::vector<std::vector<Value>> a;
+    for (int64_t i = 0; i < count; ++i) a.push_back(activations(t, lhs, k + 2 * i * kr_));
+    const int64_t in_panel = halves_ / 2 / static_cast<int64_t>(rhs.size());
+    for (int64_t j = 0; j < halves_ / 2; ++j) {
+      const std::vector<Value> codes = decoder_.load(t, rhs, j, k, in_panel);
+      for (size_t i = 0; i < a.size(); ++i) {
+        for (const bool upper : {false, true}) {
+          const Value joined =
+              t.b.op(upper ? OpCode::zip_hi : OpCode::zip_lo, {codes[2 * i], codes[2 * i + 1]},
+                     {.bits = 32}, fmt::format("codes_{}", j), Role::operand);
+          multiply(t, a[i], joined, count * g + static_cast<int64_t>(i), 2 * j + (upper ? 1 : 0),
+                   acc);
+        }
+      }
+    }
+  }
+
   void step_by_depth(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs,
                      int64_t g, std::vector<Value>& acc) const {
     const int64_t k = first_k(*t.rhs.layout, g);
@@ -258,6 +284,7 @@ class Mmla : public Multiplier {
   int64_t kr_;
   OpCode product_;
   bool by_depth_;  ///< bytes belong to one column each
+  bool joins_;     ///< groups of half of an operand's values of k
   bool raw_;
   uint32_t base_bits_;
   Decoder decoder_;

@@ -62,6 +62,28 @@ void check_panels(const OperandContract& wants, const Isa& isa, const Panels& pa
   }
 }
 
+/// Values of k that one row of an lhs operand holds. Groups of half as many are put side by side
+/// once they are bytes, where a block is too short for bytes that hold several codes of whole ones.
+int lhs_depth(const OperandContract& wants, const Panels& panels) {
+  return wants.contraction == Contraction::mmla ? wants.kr.front() : panels.kr;
+}
+
+void check_halves(const OperandContract& wants, const Format& rhs, const Isa& isa, int block,
+                  int kr) {
+  const int whole = lhs_depth(wants, {.kr = kr});
+  if (kr == whole) return;
+  if (fills_blocks(rhs, block, whole)) {
+    throw NoInstruction(
+        fmt::format("kr {} is not possible with {} of {} on {}, whose blocks kr {} fills", kr,
+                    info(wants.code()).name, rhs.name, isa.name, whole));
+  }
+  if (isa.has(OpCode::zip_lo, lane_bits) && isa.has(OpCode::zip_hi, lane_bits)) return;
+  throw NoInstruction(
+      fmt::format("kr {} is not possible with {} of {} on {}: it has no instructions that join "
+                  "groups of it",
+                  kr, info(wants.code()).name, rhs.name, isa.name));
+}
+
 /// Floats need nothing beside them but the bias. An lhs that is not packed is as its user keeps it,
 /// so k ends where it ends; others are read 16 bytes at a time.
 Layout float_layout(Side side, const Format& format, const Format& lhs, const Panels& panels) {
@@ -110,7 +132,7 @@ Layout lhs_layout(const Format& format, const Format& rhs, const Isa& isa,
   layout.side = Side::lhs;
   layout.element = wants.lhs_kept;
   layout.panel = panels.lhs;
-  layout.order.kr = panels.kr;
+  layout.order.kr = lhs_depth(wants, panels);
   layout.order.even_first = wants.lhs_kept == ElementType::i16;
   layout.block = block;
   if (block != 0) layout.k_multiple = std::min(layout.k_multiple, block);
@@ -394,6 +416,7 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
   if (panels.rhs == Length{}) panels.rhs = contract.rhs_columns.of(isa, panels.kr);
   check_kr(contract, isa, panels.kr);
   check_block_depth(rhs, isa, block, panels.kr);
+  check_halves(contract, rhs, isa, block, panels.kr);
   check_panels(contract, isa, panels);
   // Not packed, or read several values of k at a time.
   if (is_float(lhs) && technique == Technique::fma && panels.lhs != Length{1}) {

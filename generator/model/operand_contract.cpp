@@ -73,7 +73,8 @@ static const std::vector<OperandContract>& contracts() {
        depth, true, true, i8, Contraction::dot_depth},
       {dot, own, i2, any_scales, {{OpCode::dot4_s8s8}, {OpCode::dup, 32}}, {8, 4}, one, lanes,
        depth, true, true, i8, Contraction::dot_depth},
-      {mmla, own, i2, any_scales, {{OpCode::mmla_s8s8}, {OpCode::dup, 32}}, {8}, two, lanes,
+      // Where blocks are too short for bytes of whole operands they are two groups, joined.
+      {mmla, own, i2, any_scales, {{OpCode::mmla_s8s8}, {OpCode::dup, 32}}, {8, 4}, two, lanes,
        depth, true, true, i8, Contraction::mmla},
       // With tops they stand for values of a table.
       {dot, own, i2, block_scales, {{OpCode::dot4_u8s8}, {OpCode::look_up}}, {4}, one, lanes,
@@ -88,6 +89,8 @@ static const std::vector<OperandContract>& contracts() {
       {dot, own, i2, block_scales,
        {{OpCode::dot4_s8s8}, {OpCode::dot4_s8s8_lane}, {OpCode::look_up}}, {4, 8}, one, lanes,
        depth, true, true, i8, Contraction::dot_depth},
+      {mmla, own, i2, block_scales, {{OpCode::mmla_s8s8}, {OpCode::look_up}}, {8, 4}, two, lanes,
+       depth, true, true, i8, Contraction::mmla},
 
       // A tile has bytes: codes become such in memory, the operands of dot4_u8s8.
       {tile, own, i2, column_scales, {{OpCode::tile_dot4_s8u8}, {OpCode::tile_load}, {OpCode::tile_store}},
