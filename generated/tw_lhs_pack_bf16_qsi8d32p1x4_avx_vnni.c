@@ -24,6 +24,8 @@
 //          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 // into lhs i8 m1 kr4 k%32 b256 [data/b|sums:i32*-128/b|scales:f32/b] (dfc0ffb4fc3bdcc5)
 //          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
+// into lhs i8 m1 kr4 k%32 b32 [data/b|sums:i32*-1/b|scales:f32/b] (2ccf5877351bb7f1)
+//          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 // into lhs i8 m1 kr4 k%32 b32 [data/b|sums:i32*-16/b|scales:f32/b] (4077f3fdb721daa7)
 //          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 // into lhs i8 m1 kr4 k%32 b32 [data/b|sums:i32*-64/b|scales:f32/b] (f5da83826a4fe162)

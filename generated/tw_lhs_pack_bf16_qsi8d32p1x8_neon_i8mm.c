@@ -12,8 +12,6 @@
 //          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 // into lhs i8 m1 kr8 k%32 b32 [data/b|scales:f32/b] (5103ca4845a0de6c)
 //          | 8 x k bits of codes | 1 f32 x scales a block |
-// into lhs i8 m1 kr8 k%32 b32 [data/b|sums:i32*-4/b|scales:f32/b] (d813e8d31d576b62)
-//          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 // into lhs i8 m1 kr8 k%32 b32 [data/b|sums:i32*-8/b|scales:f32/b] (0f79dc4fd198f69e)
 //          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 // into lhs i8 m1 kr8 k%32 b128 [data/b|scales:f32/b] (bbcbf94ff949357a)

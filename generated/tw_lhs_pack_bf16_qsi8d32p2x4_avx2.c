@@ -6,6 +6,8 @@
 //          | 16 x k bits of codes | 2 i32 x sums a block | 2 f32 x scales a block |
 // into lhs i8 m2 kr4 k%32 b32 [data/b|sums:i32*-8/b|scales:f32/b] (df09a92edc280ebd)
 //          | 16 x k bits of codes | 2 i32 x sums a block | 2 f32 x scales a block |
+// into lhs i8 m2 kr4 k%32 b32 [data/b|sums:i32*-1/b|scales:f32/b] (5b92ba18f30b2f9e)
+//          | 16 x k bits of codes | 2 i32 x sums a block | 2 f32 x scales a block |
 // into lhs i8 m2 kr4 k%32 b32 [data/b|sums:i32*-16/b|scales:f32/b] (597e3722806436ba)
 //          | 16 x k bits of codes | 2 i32 x sums a block | 2 f32 x scales a block |
 //

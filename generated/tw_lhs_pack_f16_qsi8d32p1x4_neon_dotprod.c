@@ -18,8 +18,6 @@
 //          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 // into lhs i8 m1 kr4 k%32 b32 [data/b|scales:f32/b] (d13fd369bd525758)
 //          | 8 x k bits of codes | 1 f32 x scales a block |
-// into lhs i8 m1 kr4 k%32 b32 [data/b|sums:i32*-8/b|scales:f32/b] (b5db7b07a80f2702)
-//          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 // into lhs i8 m1 kr4 k%32 b32 [data/b|sums:i32*-16/b|scales:f32/b] (4077f3fdb721daa7)
 //          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 // into lhs i8 m1 kr4 k%32 b128 [data/b|scales:f32/b] (0ee74737ce257fce)

@@ -16,6 +16,8 @@
 //          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
 // into lhs i8 m4 kr4 k%32 b256 [data/b|sums:i32*-8/b|scales:f32/b] (1b24e581317fc3f7)
 //          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
+// into lhs i8 m4 kr4 k%32 b32 [data/b|sums:i32*-1/b|scales:f32/b] (c743b26497df8238)
+//          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
 // into lhs i8 m4 kr4 k%32 b128 [data/b|sums:i32*-1/b|scales:f32/b] (7dbc44c7d049c958)
 //          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
 // into lhs i8 m4 kr4 k%32 b256 [data/b|sums:i32*-2/b|scales:f32/b] (1d987ba472838fa9)

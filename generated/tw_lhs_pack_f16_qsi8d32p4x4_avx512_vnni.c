@@ -24,6 +24,8 @@
 //          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
 // into lhs i8 m4 kr4 k%32 b256 [data/b|sums:i32*-128/b|scales:f32/b] (e4a0a9d28b18e72a)
 //          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
+// into lhs i8 m4 kr4 k%32 b32 [data/b|sums:i32*-1/b|scales:f32/b] (c743b26497df8238)
+//          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
 // into lhs i8 m4 kr4 k%32 b32 [data/b|sums:i32*-16/b|scales:f32/b] (0244868812cc46dc)
 //          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
 // into lhs i8 m4 kr4 k%32 b32 [data/b|sums:i32*-64/b|scales:f32/b] (2dd837fff7d892cd)

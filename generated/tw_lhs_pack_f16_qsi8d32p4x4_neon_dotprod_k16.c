@@ -4,8 +4,6 @@
 // packs the lhs from f16: neon_dotprod
 // into lhs i8 m4 kr4 k%16 b16 [data/b|sums:i32*-1/b|scales:f32/b] (eb88eb938ff885f8)
 //          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
-// into lhs i8 m4 kr4 k%16 b16 [data/b|sums:i32*-2/b|scales:f32/b] (f7cac9bf0a411109)
-//          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
 // into lhs i8 m4 kr4 k%16 b16 [data/b|scales:f32/b] (58fbe5e3bf4b34e5)
 //          | 32 x k bits of codes | 4 f32 x scales a block |
 // into lhs i8 m4 kr4 k%16 b16 [data/b|sums:i32*-4/b|scales:f32/b] (b65a9a870bbbf233)

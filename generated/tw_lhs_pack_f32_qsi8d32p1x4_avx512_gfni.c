@@ -4,6 +4,8 @@
 // packs the lhs from f32: avx512_gfni
 // into lhs i8 m1 kr4 k%32 b32 [data/b|sums:i32*-8/b|scales:f32/b] (b5db7b07a80f2702)
 //          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
+// into lhs i8 m1 kr4 k%32 b32 [data/b|sums:i32*-1/b|scales:f32/b] (2ccf5877351bb7f1)
+//          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (74036a528d9887bb)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (99adfc170c2add03)

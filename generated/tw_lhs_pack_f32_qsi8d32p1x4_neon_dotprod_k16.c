@@ -4,8 +4,6 @@
 // packs the lhs from f32: neon_dotprod
 // into lhs i8 m1 kr4 k%16 b16 [data/b|sums:i32*-1/b|scales:f32/b] (89e8ebb0826288b1)
 //          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
-// into lhs i8 m1 kr4 k%16 b16 [data/b|sums:i32*-2/b|scales:f32/b] (b4fa48c670a9f4e0)
-//          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 // into lhs i8 m1 kr4 k%16 b16 [data/b|scales:f32/b] (b43a4b63d8513598)
 //          | 8 x k bits of codes | 1 f32 x scales a block |
 // into lhs i8 m1 kr4 k%16 b16 [data/b|sums:i32*-4/b|scales:f32/b] (a53b1f6ae498457e)

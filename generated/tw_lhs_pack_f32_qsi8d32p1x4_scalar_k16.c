@@ -6,7 +6,7 @@
 //          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 // into lhs i8 m1 kr4 k%16 b16 [data/b|sums:i32*-128/b|scales:f32/b] (4ee0f79ed2be830b)
 //          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
-// into lhs i8 m1 kr4 k%16 b16 [data/b|sums:i32*-2/b|scales:f32/b] (b4fa48c670a9f4e0)
+// into lhs i8 m1 kr4 k%16 b16 [data/b|sums:i32*-1/b|scales:f32/b] (89e8ebb0826288b1)
 //          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 // into lhs i8 m1 kr4 k%16 b16 [data/b|sums:i32*-16/b|scales:f32/b] (121bf51d9d036ee7)
 //          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |

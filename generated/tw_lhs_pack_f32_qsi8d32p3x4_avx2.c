@@ -4,7 +4,7 @@
 // packs the lhs from f32: avx2
 // into lhs i8 m3 kr4 k%32 b32 [data/b|sums:i32*-16/b|scales:f32/b] (e47b10d8fb6f5741)
 //          | 24 x k bits of codes | 3 i32 x sums a block | 3 f32 x scales a block |
-// into lhs i8 m3 kr4 k%32 b32 [data/b|sums:i32*-8/b|scales:f32/b] (29b6d77c8d419fa4)
+// into lhs i8 m3 kr4 k%32 b32 [data/b|sums:i32*-1/b|scales:f32/b] (9e5fc9ae90c929e3)
 //          | 24 x k bits of codes | 3 i32 x sums a block | 3 f32 x scales a block |
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (a06fbf9e5507baac)

@@ -6,7 +6,7 @@
 //          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
 // into lhs i8 m4 kr4 k%16 b16 [data/b|sums:i32*-128/b|scales:f32/b] (787c89cdc7cb400a)
 //          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
-// into lhs i8 m4 kr4 k%16 b16 [data/b|sums:i32*-2/b|scales:f32/b] (f7cac9bf0a411109)
+// into lhs i8 m4 kr4 k%16 b16 [data/b|sums:i32*-1/b|scales:f32/b] (eb88eb938ff885f8)
 //          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
 // into lhs i8 m4 kr4 k%16 b16 [data/b|sums:i32*-16/b|scales:f32/b] (f5126a8be2c7cd1c)
 //          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |

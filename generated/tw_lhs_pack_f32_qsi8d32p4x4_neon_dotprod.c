@@ -18,8 +18,6 @@
 //          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
 // into lhs i8 m4 kr4 k%32 b32 [data/b|scales:f32/b] (ab4238c21b4c9fa5)
 //          | 32 x k bits of codes | 4 f32 x scales a block |
-// into lhs i8 m4 kr4 k%32 b32 [data/b|sums:i32*-8/b|scales:f32/b] (30dfb4766a374297)
-//          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
 // into lhs i8 m4 kr4 k%32 b32 [data/b|sums:i32*-16/b|scales:f32/b] (0244868812cc46dc)
 //          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
 // into lhs i8 m4 kr4 k%32 b128 [data/b|scales:f32/b] (5bca2689ef691645)

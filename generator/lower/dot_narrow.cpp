@@ -51,7 +51,9 @@ class NarrowDot : public Multiplier {
       Value sum = no_value;
       for (int64_t j = 0; j < vectors_; ++j) {
         if (j == 0 || !in_memory_) {
-          sum = start_of(t, starts[static_cast<size_t>(r)], fmt::format("sum_{}_{}", r, j));
+          const std::string name = fmt::format("sum_{}_{}", r, j);
+          sum = starts.empty() ? t.b.op(OpCode::zero, {}, {}, name, Role::accumulator)
+                               : start_of(t, starts[static_cast<size_t>(r)], name);
         }
         if (in_memory_) {
           t.b.op(OpCode::store, {scratch_, sum}, {.offset = place(t, r, j)});
@@ -153,12 +155,14 @@ class NarrowDot : public Multiplier {
              std::vector<Value>& sums) {
     const auto at = static_cast<size_t>(r * vectors_ + j);
     const Value wide = t.b.op(OpCode::dot2_s16, {narrow[at], ones_}, {}, "wide", Role::operand);
-    if (!in_memory_ && sums[at] == no_value && start == no_value) {
+    const bool first = !in_memory_ && sums[at] == no_value;
+    if (first && start == no_value && !starts_.empty()) {
       start = start_of(t, starts_[static_cast<size_t>(r)], "sum");
     }
-    const Value old = in_memory_ ? load_sum(t, r, j) : sums[at] == no_value ? start : sums[at];
-    const Value sum = t.b.op(OpCode::add, {wide, old}, {.bits = 32}, fmt::format("sum_{}_{}", r, j),
-                             Role::accumulator);
+    const Value old = in_memory_ ? load_sum(t, r, j) : first ? start : sums[at];
+    const Value sum = old == no_value ? wide
+                                      : t.b.op(OpCode::add, {wide, old}, {.bits = 32},
+                                               fmt::format("sum_{}_{}", r, j), Role::accumulator);
     if (in_memory_) {
       t.b.op(OpCode::store, {scratch_, sum}, {.offset = place(t, r, j)});
     } else {

@@ -110,8 +110,9 @@ Field sums_field(const Isa& isa, const Format& rhs, const OperandContract& wants
                  const Panels& panels, int block) {
   Field sums{FieldKind::sums, ElementType::i32, 1, 1, block != 0};
   if (block != 0 || loads_starts(wants)) sums.factor = start_factor(wants, rhs, panels.kr);
-  // Of zero points only, or in products of pairs.
-  if (!wants.low_unsigned || (block != 0 && sums_in_tiles(wants))) sums.factor = -1;
+  // Of zero points or minimums only, or in products of pairs.
+  const bool starts = wants.low_unsigned && sums.factor != 0;
+  if (!starts || (block != 0 && sums_in_tiles(wants))) sums.factor = -1;
   if (block == 0) return sums;
   const bool pairs = wants.code() == OpCode::mmla_s8s8;  // a 2x2 accumulator
   sums.repeat = pairs ? 2 : 1;

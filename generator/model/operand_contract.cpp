@@ -285,9 +285,15 @@ bool sums_in_tiles(const OperandContract& contract) {
          contract.contraction == Contraction::dot_groups;
 }
 
+/// Not bytes that hold codes of two columns, nor those of mmla, whose accumulators load their
+/// starts by ports that have nothing else to do, while zeroing takes some cores a slot of products.
+static bool counts_from_lowest(const OperandContract& contract, const Format& rhs) {
+  return rhs.has_minimums && contract.pair != column && contract.contraction != Contraction::mmla;
+}
+
 int start_factor(const OperandContract& contract, const Format& rhs, int kr) {
   if (!contract.low_unsigned || takes_table(rhs)) return 0;
-  if (sums_in_tiles(contract) && rhs.has_minimums) return 0;
+  if (counts_from_lowest(contract, rhs)) return 0;
   if (rhs.table != nullptr) return holds_unsigned(contract) ? -unsigned_offset(*rhs.table) : 0;
   const bool two_lanes = contract.code() == OpCode::dot4_s8s8 && kr == 8;
   const int offset = middle_code(rhs);
@@ -295,7 +301,7 @@ int start_factor(const OperandContract& contract, const Format& rhs, int kr) {
 }
 
 int code_of_zero(const OperandContract& contract, const Format& rhs) {
-  return sums_in_tiles(contract) ? 0 : middle_code(rhs);
+  return counts_from_lowest(contract, rhs) ? 0 : middle_code(rhs);
 }
 
 bool holds_unsigned(const OperandContract& contract) {

@@ -61,7 +61,7 @@ bool looks_up_codes(const OperandContract& contract);
 /// What an accumulator starts from is so many times the sum of its row's codes: they are multiplied
 /// by (code + 8) for unsigned nibbles, (code + 128) for bytes and so on, which that takes back;
 /// by halves where two lanes add up to one output. Minus a power of two; 0: weights have their
-/// signs, or minimums, and are in tiles: those count from the lowest code there.
+/// signs, or minimums from whose codes they count.
 int start_factor(const OperandContract& contract, const Format& rhs, int kr);
 /// Whether sums are in accumulator tiles that vectors are multiplied into.
 bool sums_in_tiles(const OperandContract& contract);

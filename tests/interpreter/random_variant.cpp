@@ -237,7 +237,8 @@ Codes random_codes(const Variant& variant, VectorLength vl, Random& random) {
   codes.row_blocks = variant.family.lhs->scales == Granularity::block;
   codes.offsets = field_index(variant.rhs, FieldKind::offsets) >= 0;
   codes.scales_first = codes.offsets || variant.technique == Technique::outer;
-  codes.from_lowest = variant.isa->has(OpCode::tile_dot4_s8s8_lane);
+  const int sums = field_index(variant.lhs, FieldKind::sums);
+  codes.from_lowest = sums >= 0 && variant.lhs.fields[static_cast<size_t>(sums)].factor == -1;
   // What given tables have no code for is nowhere: k fills whole groups.
   const int group = takes_table(*variant.family.rhs) ? variant.rhs.k_multiple : 0;
   const auto whole =

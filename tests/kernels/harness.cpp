@@ -282,7 +282,7 @@ std::string check(const tw_kernel& kernel, const Packers& packers, const Case& t
   problem.offsets = has_offsets(rhs_layout);
   problem.scales_first =
       problem.offsets || (rhs_layout.block != 0 && std::strcmp(kernel.technique, "outer") == 0);
-  problem.from_lowest = kernel.rhs->streaming != 0;
+  problem.from_lowest = kernel.lhs->sum_factor == -1;
   for (size_t column = 0; column < test.n; ++column) {
     problem.sixteenfold.push_back(counts_sixteenfold(lhs_layout, rhs_layout, column));
   }
