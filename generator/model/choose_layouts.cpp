@@ -64,13 +64,13 @@ void check_panels(const OperandContract& wants, const Isa& isa, const Panels& pa
 
 /// Values of k that one row of an lhs operand holds. Groups of half as many are put side by side
 /// once they are bytes, where a block is too short for bytes that hold several codes of whole ones.
-int lhs_depth(const OperandContract& wants, const Panels& panels) {
-  return wants.contraction == Contraction::mmla ? wants.kr.front() : panels.kr;
+int lhs_depth(const OperandContract& wants, int kr) {
+  return wants.contraction == Contraction::mmla ? wants.kr.front() : kr;
 }
 
-void check_halves(const OperandContract& wants, const Format& rhs, const Isa& isa, int block,
-                  int kr) {
-  const int whole = lhs_depth(wants, {.kr = kr});
+void check_joined_groups(const OperandContract& wants, const Format& rhs, const Isa& isa, int block,
+                         int kr) {
+  const int whole = lhs_depth(wants, kr);
   if (kr == whole) return;
   if (fills_blocks(rhs, block, whole)) {
     throw NoInstruction(
@@ -133,7 +133,7 @@ Layout lhs_layout(const Format& format, const Format& rhs, const Isa& isa,
   layout.side = Side::lhs;
   layout.element = wants.lhs_kept;
   layout.panel = panels.lhs;
-  layout.order.kr = lhs_depth(wants, panels);
+  layout.order.kr = lhs_depth(wants, panels.kr);
   layout.order.even_first = wants.lhs_kept == ElementType::i16;
   layout.block = block;
   if (block != 0) layout.k_multiple = std::min(layout.k_multiple, block);
@@ -417,7 +417,7 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
   if (panels.rhs == Length{}) panels.rhs = contract.rhs_columns.of(isa, panels.kr);
   check_kr(contract, isa, panels.kr);
   check_block_depth(rhs, isa, block, panels.kr);
-  check_halves(contract, rhs, isa, block, panels.kr);
+  check_joined_groups(contract, rhs, isa, block, panels.kr);
   check_panels(contract, isa, panels);
   // Not packed, or read several values of k at a time.
   if (is_float(lhs) && technique == Technique::fma && panels.lhs != Length{1}) {
