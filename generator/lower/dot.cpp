@@ -85,7 +85,7 @@ Value add_pairs(const Tile1& t, Value a, Value b) {
 }
 
 /// Bytes of one column: a code, or several some values of k apart, as many operands for one
-/// accumulator; or nibbles that a table makes two vectors of bytes of.
+/// accumulator.
 class DepthDot : public Multiplier {
  public:
   explicit DepthDot(const Variant& v)
@@ -95,15 +95,13 @@ class DepthDot : public Multiplier {
         vectors_(ratio(v.tile.n, v.isa->vector_bytes.divided(4 * lanes_))),
         sets_(v.knobs.accumulators),
         product_(contract_of(v).code()),
-        from_table_(v.rhs.order.pair == NibblePair::next),
         decoder_(v),
-        table_decoder_(v),
         activations_(product_) {}
 
   [[nodiscard]] int64_t group() const override { return decoder_.operands() * kr_; }
 
   void prepare(const Tile1& t) override {
-    if (!from_table_) decoder_.prepare(t);
+    decoder_.prepare(t);
     totals_ = make_totals_room(t);
   }
 
@@ -131,12 +129,7 @@ class DepthDot : public Multiplier {
     std::vector<std::vector<Value>> codes;  // [vector][operand]
     const int64_t in_panel = vectors_ / static_cast<int64_t>(rhs.size());
     for (int64_t j = 0; j < vectors_; ++j) {
-      if (!from_table_) {
-        codes.push_back(decoder_.load(t, rhs, j, k, in_panel));
-      } else if (j % 2 == 0) {
-        const Value raw = load_codes(t, rhs, j / 2, k, in_panel / 2);
-        for (const Value half : table_decoder_(t, raw, j)) codes.push_back({half});
-      }
+      codes.push_back(decoder_.load(t, rhs, j, k, in_panel));
     }
     // All rows' low codes before the higher ones: an accumulator's next turn is far off.
     const int64_t count = decoder_.operands();
@@ -180,9 +173,7 @@ class DepthDot : public Multiplier {
   int64_t vectors_;  ///< of packed codes, for all columns of the tile
   int64_t sets_;
   OpCode product_;
-  bool from_table_;
   Decoder decoder_;
-  TableDecoder table_decoder_;
   Activations activations_;
   TotalsRoom totals_;
 };

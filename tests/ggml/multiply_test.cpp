@@ -135,6 +135,25 @@ TEST_P(Multiply, AnyNumberOfThreadsGivesTheSameBits) {
   }
 }
 
+/// Where an input is packed stands the other one until it is.
+TEST(MultiplyThreads, WaitForWhatOthersPack) {
+  std::mt19937 random(5);
+  const PackedTensor w = pack(random_weights(random, type_q8_0, {4096, 64, 1, 1}));
+  Scratch scratch;
+  const OwnTensor inputs[] = {random_floats(random, {4096, 128, 1, 1}),
+                              random_floats(random, {4096, 128, 1, 1})};
+  const auto product = [&](const OwnTensor& input, int threads) {
+    OwnTensor output = output_of(w.tensor, input.tensor);
+    EXPECT_EQ(multiply({{&w.tensor, &input.tensor, nullptr, &output.tensor}}, threads, scratch),
+              success);
+    return output;
+  };
+  const OwnTensor alone[] = {product(inputs[0], 1), product(inputs[1], 1)};
+  for (size_t i = 0; i < 60; ++i) {
+    ASSERT_EQ(product(inputs[i % 2], 2).bytes, alone[i % 2].bytes) << i;
+  }
+}
+
 TEST_P(Multiply, BatchesOfOneMatrix) {
   const PackedTensor w = weights({64, 40, 1, 1});
   const OwnTensor input = random_floats(random_, {k(64), 5, 3, 2});
