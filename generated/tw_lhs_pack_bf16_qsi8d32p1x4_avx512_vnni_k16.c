@@ -19,7 +19,7 @@
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (74036a528d9887bb)
 // from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (20a357c82aacb6da)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (74594cd1de5cc042)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (a0491878a3b9fc70)
 // from   specs/matmul_clamp_f32_qsi8d32p_qnv4k16p.yaml (fa34a7bba3f9e28c)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (df57cfae2158b7b1)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (1ecf157bfaf726d4)

@@ -7,7 +7,7 @@
 // into lhs i8 m3 kr4 k%32 b32 [data/b|sums:i32*-1/b|scales:f32/b] (9e5fc9ae90c929e3)
 //          | 24 x k bits of codes | 3 i32 x sums a block | 3 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (a06fbf9e5507baac)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (162f26b6d3523fd9)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -14,7 +14,7 @@
 //          | 64 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (20a357c82aacb6da)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (a06fbf9e5507baac)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (162f26b6d3523fd9)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (bac22d2d5dfc4eb3)
 // again  tilewright generate
 

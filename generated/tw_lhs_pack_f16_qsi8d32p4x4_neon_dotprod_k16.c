@@ -12,7 +12,7 @@
 //          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (20a357c82aacb6da)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (74594cd1de5cc042)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (a0491878a3b9fc70)
 // from   specs/matmul_clamp_f32_qsi8d32p_qnv4k16p.yaml (fa34a7bba3f9e28c)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (df57cfae2158b7b1)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (af530ace53606003)

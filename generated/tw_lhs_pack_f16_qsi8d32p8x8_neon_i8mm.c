@@ -33,7 +33,7 @@
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (390659fc07d90494)
 // from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (20a357c82aacb6da)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (a06fbf9e5507baac)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (162f26b6d3523fd9)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (d0bbbb319e7a6307)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi1c128p.yaml (92c450f59abf196b)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi2c32p.yaml (442f91086c2b4a5d)

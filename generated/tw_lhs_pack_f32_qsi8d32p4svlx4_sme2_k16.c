@@ -7,7 +7,7 @@
 // into lhs i8 m4svl kr4 k%16 b16 [data/b|scales:f32/b] (5193300622f515ac)
 //          | 32svl x k bits of codes | 4svl f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (74594cd1de5cc042)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (a0491878a3b9fc70)
 // from   specs/matmul_clamp_f32_qsi8d32p_qnv4k16p.yaml (fa34a7bba3f9e28c)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (df57cfae2158b7b1)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (af530ace53606003)

@@ -9,7 +9,7 @@
 // into lhs i8 m4 kr8 k%16 b16 [data/b|sums:i32*-4x2/b|scales:f32x2/b] (b7233682be658d93)
 //          | 32 x k bits of codes | 8 i32 x sums a block | 8 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (74594cd1de5cc042)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (a0491878a3b9fc70)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (df57cfae2158b7b1)
 // again  tilewright generate
 

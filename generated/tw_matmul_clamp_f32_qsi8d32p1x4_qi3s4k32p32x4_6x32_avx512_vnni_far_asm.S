@@ -8,7 +8,7 @@
 //     | 32 f16 x scale_steps | 128 x k bits of codes | 32 i8 x scales a block | 32 f32 x bias |
 // tile 6 x 32: needs 31 vector registers on avx512_vnni (24 accumulators + 5 operands + 2 masks), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (a06fbf9e5507baac)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (162f26b6d3523fd9)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 64 x k bits of codes | 16 e8m0 x scales a block | 16 f32 x bias |
 // tile 1 x 16: needs 14 vector registers on avx2 (6 accumulators + 5 operands + 3 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (a06fbf9e5507baac)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (162f26b6d3523fd9)
 // again  tilewright generate
 //
 // Registers in loop k:

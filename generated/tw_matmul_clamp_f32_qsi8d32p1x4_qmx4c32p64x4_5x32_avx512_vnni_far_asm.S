@@ -8,7 +8,7 @@
 //     | 256 x k bits of codes | 64 e8m0 x scales a block | 64 f32 x bias |
 // tile 5 x 32: needs 27 vector registers on avx512_vnni (20 accumulators + 5 operands + 2 masks), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (a06fbf9e5507baac)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (162f26b6d3523fd9)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 16 f16 x scale_steps | 64 x k bits of codes | 16 i8 x scales a block | 16 f32 x bias |
 // tile 2 x 8: needs 13 vector registers on avx2 (6 accumulators + 4 operands + 3 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (a06fbf9e5507baac)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (162f26b6d3523fd9)
 // again  tilewright generate
 //
 // Registers in loop k:

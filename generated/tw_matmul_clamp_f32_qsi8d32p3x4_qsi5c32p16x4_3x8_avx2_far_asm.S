@@ -8,7 +8,7 @@
 //     | 64 x k bits of codes | 16 i1 x tops a block | 16 f16 x scales a block | 16 f32 x bias |
 // tile 3 x 8: needs 16 vector registers on avx2 (9 accumulators + 4 operands + 3 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (a06fbf9e5507baac)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (162f26b6d3523fd9)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 8svl f16 x scale_steps | 32svl x k bits of codes | 8svl i8 x scales a block | 8svl f32 x bias |
 // tile 4svl x 8svl: needs 23 vector registers on sme2 (23 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (a06fbf9e5507baac)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (162f26b6d3523fd9)
 // again  tilewright generate
 //
 // Registers in loop k:

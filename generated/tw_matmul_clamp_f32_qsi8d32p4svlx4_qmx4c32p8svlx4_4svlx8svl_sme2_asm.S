@@ -8,7 +8,7 @@
 //     | 32svl x k bits of codes | 8svl e8m0 x scales a block | 8svl f32 x bias |
 // tile 4svl x 8svl: needs 21 vector registers on sme2 (21 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (a06fbf9e5507baac)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (162f26b6d3523fd9)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 8 f16 x scale_steps | 32 x k bits of codes | 8 i8 x scales a block | 8 f32 x bias |
 // tile 4 x 8: needs 32 vector registers on neon_dotprod (8 accumulators + 20 operands + 4 masks), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (a06fbf9e5507baac)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (162f26b6d3523fd9)
 // again  tilewright generate
 //
 // Registers in loop k:

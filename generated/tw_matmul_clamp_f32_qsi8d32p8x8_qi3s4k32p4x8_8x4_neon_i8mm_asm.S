@@ -8,7 +8,7 @@
 //     | 4 f16 x scale_steps | 16 x k bits of codes | 4 i8 x scales a block | 4 f32 x bias |
 // tile 8 x 4: needs 29 vector registers on neon_i8mm (16 accumulators + 11 operands + 2 masks), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (a06fbf9e5507baac)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (162f26b6d3523fd9)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -5,7 +5,7 @@
 // into rhs i4=iq3s n4 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|data/b|scales:i8/b|bias:f32] (21e6829ff66e3d83)
 //          | 4 f16 x scale_steps | 16 x k bits of codes | 4 i8 x scales a block | 4 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (a06fbf9e5507baac)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (162f26b6d3523fd9)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into rhs i4=iq4 n8 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|bias:f32] (f435ec8728e1a478)
 //          | 32 x k bits of codes | 8 f16 x scales a block | 8 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (a06fbf9e5507baac)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (162f26b6d3523fd9)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

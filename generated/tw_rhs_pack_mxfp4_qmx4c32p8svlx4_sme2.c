@@ -5,7 +5,7 @@
 // into rhs i4=e2m1 n8svl kr4 pair=next uu k%32 b32 [data/b|scales:e8m0/b|bias:f32] (ca7e077b2c13092c)
 //          | 32svl x k bits of codes | 8svl e8m0 x scales a block | 8svl f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (a06fbf9e5507baac)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (162f26b6d3523fd9)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into rhs i4 n4 kr8 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|minimums:f16/b|bias:f32] (60e1a453e6bde437)
 //          | 16 x k bits of codes | 4 i1 x tops a block | 4 f16 x scales a block | 4 f16 x minimums a block | 4 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (a06fbf9e5507baac)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (162f26b6d3523fd9)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

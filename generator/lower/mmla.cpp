@@ -68,7 +68,7 @@ class Mmla : public Multiplier {
   void step(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs, int64_t g,
             std::vector<Value>& acc) override {
     if (joins_) {
-      step_by_halves(t, lhs, rhs, g, acc);
+      step_by_joined_groups(t, lhs, rhs, g, acc);
     } else if (by_depth_) {
       step_by_depth(t, lhs, rhs, g, acc);
     } else {
@@ -217,10 +217,11 @@ class Mmla : public Multiplier {
     }
   }
 
-  /// Groups that lie side by side in k, of four columns each: of the first two of those, and of the
-  /// others.
-  void step_by_halves(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs,
-                      int64_t g, std::vector<Value>& acc) const {
+  /// Two groups that lie side by side in k, a vector of columns each: joined they are an operand of
+  /// its first columns, and one of the others.
+  void step_by_joined_groups(const Tile1& t, const std::vector<Value>& lhs,
+                             const std::vector<Value>& rhs, int64_t g,
+                             std::vector<Value>& acc) const {
     const int64_t k = first_k(*t.rhs.layout, g);
     const int64_t count = decoder_.operands() / 2;
     std::vector<std::vector<Value>> a;

@@ -72,9 +72,9 @@ std::string spec_option(const fs::path& made) {
   return fmt::format(" --spec '{}'", (root / match[1].str()).string());
 }
 
-/// A generated file without what says how it was.
+/// A generated file without the lines that tell from which spec and by which command.
 std::string code_of(const fs::path& made) {
-  return std::regex_replace(read_text(made), std::regex("\n[^\n]* (from|again) [^\n]*"), "");
+  return std::regex_replace(read_text(made), std::regex("\n[/* ]+(from|again) [^\n]*"), "");
 }
 
 /// What the generator makes of `fault.makes` with `faulty` in the place of its file `own`.
