@@ -162,8 +162,9 @@ void run_layer(benchmark::State& state, const Session& session, const Layer& lay
   const double best = loaded.rate = race.samples(0).best_rate();
   const tw_kernel* decoder = matmul.decoder(m);
   const std::string kernels = arithmetic == Arithmetic::bf16 ? "bf16, " + short_names(segments)
-                              : decoder != nullptr           ? "decoded to f32"
-                                                             : short_names(segments);
+                              : decoder == nullptr           ? short_names(segments)
+                              : decoder->decoded != nullptr  ? "decoded to bytes"
+                                                             : "decoded to f32";
   std::string label = fmt::format("{}|{}|{}|{}|{}", layer.names, layer.n, layer.k, m, kernels);
   if (decoder != nullptr) {
     label += fmt::format("|{}", decoder->name);

@@ -201,8 +201,7 @@ std::string print_kernel(const KernelEntry& kernel, const Names& names) {
       kernel.content_hash, kernel.spills, kernel.core, kernel.in_order ? 1 : 0,
       v.tile.m.vl + v.tile.m.svl, v.knobs.prefetch == Prefetch::far ? 1 : 0,
       type_name(v.family.dst), v.family.accumulate ? 1 : 0, kernel.symbol, decoded_panel(v).fixed,
-      decoded_codes(v.family) != nullptr ? fmt::format("&layout_{}", names.layout(v.decoded))
-                                         : "NULL");
+      makes_codes(v.family) ? fmt::format("&layout_{}", names.layout(v.decoded)) : "NULL");
 }
 
 std::string print_depthwise(const KernelEntry& kernel, const Names& names) {
@@ -248,11 +247,17 @@ constexpr KernelRows kernel_rows[] = {
     {Operation::part, "tw_kernel", "tw_generated_part", print_kernel},
 };
 
+/// Whose rows it stands with.
+Operation rows_of(const KernelEntry& kernel) {
+  const Operation its = kernel.variant->family.operation;
+  return its == Operation::decoded ? Operation::part : its;
+}
+
 std::string print_kernels(const Registry& registry, const Names& names, const KernelRows& its) {
   std::string rows;
   size_t count = 0;
   for (const KernelEntry& kernel : registry.kernels) {
-    if (kernel.variant->family.operation != its.operation) continue;
+    if (rows_of(kernel) != its.operation) continue;
     // Plans pack weights of depthwise convolutions themselves, as our own kernels like them.
     const bool theirs = kernel.variant->style == LayoutStyle::kleidiai;
     if (theirs && its.operation == Operation::depthwise) continue;
@@ -299,12 +304,15 @@ std::string print_packer(const PackerEntry& packer, const Names& names) {
       names.layout(*packer.layout), packer.content_hash, source.vectorized ? 1 : 0);
 }
 
-/// What a core does with each product of matrices, in the rows' order.
+/// What a core does with each product of matrices, and behind them with each part, in the rows'
+/// order.
 std::string print_rates(const Registry& registry, size_t core) {
   std::string rates;
-  for (const KernelEntry& kernel : registry.kernels) {
-    if (kernel.variant->family.operation != Operation::matmul) continue;
-    rates += fmt::format("{:.4g},", core < kernel.rates.size() ? kernel.rates[core] : 0.0);
+  for (const Operation its : {Operation::matmul, Operation::part}) {
+    for (const KernelEntry& kernel : registry.kernels) {
+      if (rows_of(kernel) != its) continue;
+      rates += fmt::format("{:.4g},", core < kernel.rates.size() ? kernel.rates[core] : 0.0);
+    }
   }
   if (rates.empty()) rates = "0,";
   std::string text = fmt::format("static const float rates_{}[] = {{  /* {} */\n", core,
@@ -383,7 +391,7 @@ std::vector<const Layout*> layouts_of(const Registry& registry) {
   for (const KernelEntry& kernel : registry.kernels) {
     add(kernel.variant->lhs);
     add(kernel.variant->rhs);
-    if (decoded_codes(kernel.variant->family) != nullptr) add(kernel.variant->decoded);
+    if (makes_codes(kernel.variant->family)) add(kernel.variant->decoded);
   }
   for (const PackerEntry& packer : registry.packers) add(*packer.layout);
   return found;

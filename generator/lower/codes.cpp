@@ -33,7 +33,7 @@ Decoder::Decoder(const Variant& v)
       signed_(!v.rhs.order.low_unsigned),
       top_bits_(top_bits(v.rhs)),
       inserts_both_(inserts_both(v)),
-      table_(v.rhs.table),
+      table_(bits_ == 8 ? nullptr : v.rhs.table),
       offset_(table_ != nullptr ? -start_factor(contract_of(v), *v.family.rhs, v.rhs.order.kr)
                                 : 0) {}
 

@@ -2,8 +2,8 @@
 //   dst[panel][k][column] = w, as technique `fma` makes it
 // or as pairs of bf16 (decode_pairs.cpp). Tiles are those panels, of one or more of packed ones. A
 // panel begins dst_stride bytes behind the one before, and has nothing behind its values. Or
-// panels of codes of 4 bits as panels of int8 (decode_codes.cpp), a tile each, with their columns'
-// scales, sums and bias.
+// panels of codes as panels of bytes, a tile each, with whatever else their columns have: those of
+// 4 bits with a scale a column (decode_codes.cpp), and those in blocks (decode_bytes.cpp).
 #include <fmt/format.h>
 
 #include <stdexcept>
@@ -64,7 +64,7 @@ bool makes_pairs(const Variant& v) {
 }
 
 void check_panels(const Variant& v) {
-  if (v.family.dst == ElementType::i8) return check_codes(v);
+  if (makes_codes(v.family)) return check_codes(v);
   const bool pairs = makes_pairs(v);
   if ((v.rhs.block == 0 && !pairs) || !v.rhs.panel.is_fixed()) {
     throw std::invalid_argument(
@@ -102,7 +102,7 @@ Value written_bytes(Builder& b, const Variant& v) {
 
 Length decoded_panel(const Variant& v) {
   if (v.family.operation != Operation::decode) return Length{0};
-  if (v.family.dst == ElementType::i8) return v.rhs.panel;
+  if (makes_codes(v.family)) return v.rhs.panel;
   return makes_pairs(v) ? v.isa->vector_bytes.divided(4) * pair_vectors : v.tile.n;
 }
 
@@ -111,14 +111,14 @@ Program lower_decode(const Variant& v) {
   Builder b(v.code_name(), *v.isa);
   const Value k = b.arg(ArgField::k);
   const int64_t panels = ratio(v.tile.n, v.rhs.panel);
-  const bool codes = v.family.dst == ElementType::i8;
+  const bool codes = makes_codes(v.family), blocks = v.rhs.block != 0;
   const auto tile = [&](const std::vector<Value>& at) {
     const Value n_left = at[0], rhs = at[1], to = at[2];
     const Value stride = b.arg(ArgField::rhs_stride);
     Tile1 t{b, v, {}, {}};
-    t.padded = codes ? b.op(OpCode::iand_imm, {b.add(k, v.rhs.k_multiple - 1)},
-                            {.imm = -v.rhs.k_multiple}, "padded")
-                     : k;
+    t.padded = codes && !blocks ? b.op(OpCode::iand_imm, {b.add(k, v.rhs.k_multiple - 1)},
+                                       {.imm = -v.rhs.k_multiple}, "padded")
+                                : k;
     t.lhs.layout = &v.lhs;
     t.rhs = {&v.rhs, clamped_pointers(b, rhs, stride, n_left, v.rhs.panel, panels, "rhs"), no_value,
              ratio(v.rhs.panel, t.lanes())};
@@ -126,7 +126,7 @@ Program lower_decode(const Variant& v) {
       t.blocks = b.op(OpCode::idiv, {k, b.arg(ArgField::block)}, {}, "blocks");
     }
     if (codes) {
-      decode_to_codes(t, to);
+      blocks ? decode_to_bytes(t, to) : decode_to_codes(t, to);
     } else if (v.family.dst == ElementType::bf16) {
       decode_to_pairs(t, to);
     } else {

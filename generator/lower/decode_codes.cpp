@@ -45,7 +45,8 @@ Layout in_bytes(Layout codes) {
 
 }  // namespace
 
-void check_codes(const Variant& v) {
+/// Of int4 with a scale for each column.
+static void check_nibbles(const Variant& v) {
   const DataOrder& order = v.rhs.order;
   const bool nibbles = v.rhs.element == ElementType::i4 && v.rhs.block == 0 &&
                        order.pair == NibblePair::column && order.low_unsigned &&
@@ -56,12 +57,16 @@ void check_codes(const Variant& v) {
                     "scale each, and panels of int8 lie as they do",
                     v.family.rhs->name));
   }
+}
+
+void check_codes(const Variant& v) {
+  v.rhs.block == 0 ? check_nibbles(v) : check_fields(v);
   if (v.tile.m != Length{1} || v.tile.n != v.rhs.panel) {
     throw std::invalid_argument(fmt::format("tile {}x{} does not fit decode: a panel, 1x{}, does",
                                             to_string(v.tile.m), to_string(v.tile.n),
                                             to_string(v.rhs.panel)));
   }
-  const bool whole = v.knobs.unroll_k == v.rhs.k_multiple;
+  const bool whole = v.rhs.block != 0 || v.knobs.unroll_k == v.rhs.k_multiple;
   const bool far = v.knobs.prefetch == Prefetch::far || v.knobs.prefetch == Prefetch::beside;
   if (whole && !far) return;
   throw std::invalid_argument(fmt::format(

@@ -23,6 +23,11 @@ void decode_to_pairs(const Tile1& t, Value to);
 /// from `to` on. decode_codes.cpp
 void decode_to_codes(const Tile1& t, Value to);
 
+/// The same of codes in short blocks, as decoded_layout() has them. decode_bytes.cpp
+void decode_to_bytes(const Tile1& t, Value to);
+/// Throws std::invalid_argument where an ISA can not copy what such panels have beside codes.
+void check_fields(const Variant& v);
+
 /// A vector of weights of one k as f32. Where they are codes, a lane holds several bytes of its
 /// column: one code goes to the top of the lane, and back with its sign; or to the bottom, and a
 /// vector as long as there are codes tells what it is worth.

@@ -177,7 +177,7 @@ void set_offsets(const Layout& layout, FieldAxes& data) {
   const int low = order.low_unsigned ? half : 0;
   const int high = order.high_unsigned ? half : 0;
   if (order.pair == NibblePair::none) {
-    data.offset = low;
+    data.offset = low + order.raised;
     return;
   }
   Axis digit = *byte_digit(layout);

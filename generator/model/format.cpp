@@ -224,6 +224,7 @@ std::string operation_name(ElementType dst, bool accumulate, Operation operation
   const char* name = operation == Operation::matmul     ? "matmul"
                      : operation == Operation::indirect ? "imatmul"
                      : operation == Operation::part     ? "matmul_part"
+                     : operation == Operation::decoded  ? "matmul_decoded"
                                                         : "dwconv";
   const char* sums = dst == ElementType::i32 ? "" : accumulate ? "acc_clamp_" : "clamp_";
   return fmt::format("{}_{}{}", name, sums, output_name(dst));

@@ -89,10 +89,11 @@ std::string_view output_name(ElementType dst);
 /// "f32", "s8" (as in C): what rows of activations hold, in names and specs.
 std::string_view source_name(ElementType values);
 /// What a kernel computes: products of matrices, depthwise convolutions, parts of attention,
-/// products of rows that pointers tell, chunk by chunk of k, floats of packed codes, or a part of k
-/// of a product of matrices: sums of codes that are added to those in dst (i32), or the last of
-/// them, which become outputs there.
-enum class Operation { matmul, depthwise, attention, indirect, decode, part };
+/// products of rows that pointers tell, chunk by chunk of k, floats or wider codes of packed codes,
+/// or a part of k of a product of matrices: sums of codes that are added to those in dst (i32), or
+/// the last of them, which become outputs there; or products by what a decoder made of codes in
+/// blocks.
+enum class Operation { matmul, depthwise, attention, indirect, decode, part, decoded };
 /// "matmul_clamp_f32": f32 out; "matmul_acc_clamp_f32": added to what dst holds;
 /// "dwconv_clamp_f32", "imatmul_clamp_f32". Names of families and kernels begin so.
 std::string operation_name(ElementType dst, bool accumulate,

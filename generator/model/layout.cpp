@@ -108,7 +108,8 @@ std::string canonical(const Layout& layout) {
     pairing = " u";
   }
   if (order.even_first) pairing += " even-first";
-  const std::string values = layout.table != nullptr ? fmt::format("={}", layout.table->name) : "";
+  std::string values = layout.table != nullptr ? fmt::format("={}", layout.table->name) : "";
+  if (order.raised != 0) values += fmt::format("+{}", order.raised);
   std::string rules = layout.block != 0 ? fmt::format(" b{}", layout.block) : "";
   if (layout.super_block != 0) rules += fmt::format("of{}", layout.super_block);
   if (layout.edge == Edge::last) rules += " edge=last";

@@ -75,6 +75,7 @@ struct DataOrder {
   bool high_unsigned = false;  ///< high nibble holds code + 8
   int distance = 4;            ///< depth: values of k from low to high nibble, a multiple of kr
   bool even_first = false;     ///< none: of kr values of k the even ones stand before the odd ones
+  int raised = 0;              ///< none: a byte holds code (of a table: its value) + that
 };
 
 /// What stands where an operand ends before its last panel does.

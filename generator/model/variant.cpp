@@ -54,9 +54,12 @@ std::string family_name(const Family& family) {
                      family.lhs->name, packed ? "p" : "", family.rhs->name);
 }
 
-const Format* decoded_codes(const Family& family) {
-  const bool codes = family.operation == Operation::decode && family.dst == ElementType::i8;
-  return codes ? with_wide_codes(*family.rhs) : nullptr;
+bool makes_codes(const Family& family) {
+  return family.operation == Operation::decode && family.dst == ElementType::i8;
+}
+
+const Format* wider_codes(const Family& family) {
+  return makes_codes(family) ? with_wide_codes(*family.rhs) : nullptr;
 }
 
 std::string_view name(LayoutStyle style) {

@@ -52,8 +52,10 @@ struct Family {
   std::vector<ElementType> lhs_from;    ///< packers to generate
   std::vector<std::string> rhs_from;    ///< "nxk", "kxn"
 };
-/// Of what a family of decoders writes where that is codes; null: floats, or it has none.
-const Format* decoded_codes(const Family& family);
+/// Whether it is of decoders that write codes ...
+bool makes_codes(const Family& family);
+/// ... and of which format, where not of the same as whole bytes (decoded_layout()); null: those.
+const Format* wider_codes(const Family& family);
 /// "matmul_clamp_f32_qai8dxp_qsi4cxp", by what else the family says.
 std::string family_name(const Family& family);
 
@@ -132,5 +134,12 @@ struct LayoutPair {
 };
 LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique technique, const Isa& isa,
                           const Panels& panels);
+
+/// Of weights in short blocks that choose_layouts() packs for some technique: the same panels with
+/// each code, or the value that it stands for, in a byte as the technique's instruction multiplies
+/// it, with whatever else the panels have; read beside the same activations. Throws
+/// std::invalid_argument where instructions multiply other bytes.
+Layout decoded_layout(const Family& family, const LayoutPair& layouts, Technique technique,
+                      const Isa& isa);
 
 }  // namespace tw

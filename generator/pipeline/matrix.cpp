@@ -67,8 +67,14 @@ void check_wide_codes(const Family& family, Technique technique, const Isa& isa)
   Variant v;
   v.family = family;
   v.isa = &isa;
-  v.rhs = choose_layouts(*family.lhs, *family.rhs, technique, isa, {}).rhs;
-  v.decoded = choose_layouts(*family.lhs, *decoded_codes(family), technique, isa, {}).rhs;
+  const LayoutPair layouts = choose_layouts(*family.lhs, *family.rhs, technique, isa, {});
+  const Format* wide = wider_codes(family);
+  if (wide == nullptr) {
+    decoded_layout(family, layouts, technique, isa);
+    return;
+  }
+  v.rhs = layouts.rhs;
+  v.decoded = choose_layouts(*family.lhs, *wide, technique, isa, {}).rhs;
   v.tile = {1, v.rhs.panel};
   check_codes(v);
 }
@@ -94,7 +100,7 @@ std::string reason(const Family& family, const Isa& isa) {
       continue;
     }
     try {
-      decoded_codes(family) != nullptr
+      makes_codes(family) || family.operation == Operation::decoded
           ? check_wide_codes(family, technique, isa)
           : check_output(*family.lhs, family.dst, family.accumulate, isa);
       return fmt::format("technique {} may do it; no spec asks for that", name(technique));

@@ -308,6 +308,20 @@ LayoutPair layouts_of_others(const Family& family, const Format& weights, Techni
   return layouts_of(others, technique, technique_node, isa, shape);
 }
 
+/// What a decoder writes, or what a kernel reads of one.
+Layout decoded_of(const Family& family, const Variant& variant, const LayoutPair& layouts,
+                  const YamlNode& technique_node, const Shape& shape) {
+  if (const Format* wide = wider_codes(family)) {
+    return layouts_of_others(family, *wide, variant.technique, technique_node, *variant.isa, shape)
+        .rhs;
+  }
+  try {
+    return decoded_layout(family, layouts, variant.technique, *variant.isa);
+  } catch (const std::invalid_argument& error) {
+    technique_node.fail(error.what());
+  }
+}
+
 /// `rows_of:` other weights, whose rows this kernel reads, too: they may keep sums that it needs
 /// not. Sets the variant's.
 void read_rows_of(const YamlNode& entry, const YamlNode& technique_node, const Shape& shape,
@@ -339,7 +353,7 @@ std::vector<Family> read_outputs(const YamlNode& entry, const Family& family,
   const auto add = [&](ElementType dst, const YamlNode* type, bool accumulate,
                        const YamlNode* sum) {
     const auto check = [&](bool adds, const YamlNode* cause) {
-      if (family.operation == Operation::decode && dst == ElementType::i8) return;  // no outputs
+      if (makes_codes(family)) return;  // no outputs
       try {
         check_output(*family.lhs, dst, adds, isa);
       } catch (const std::invalid_argument& error) {
@@ -450,12 +464,13 @@ void read_kernel(const YamlNode& entry, const Family& family, IsaLibrary& isas,
         variant.tile_where = entry.at("tile").where();
         for (const Family& each : families) {
           variant.family = each;
-          const Format* wide = decoded_codes(each);
-          if (wide != nullptr) {
-            variant.decoded =
-                layouts_of_others(each, *wide, technique, technique_node, isa, shape).rhs;
-          }
           variant.lhs = layouts.lhs;
+          if (makes_codes(each)) {
+            variant.decoded = decoded_of(each, variant, layouts, technique_node, shape);
+          }
+          if (each.operation == Operation::decoded) {
+            variant.rhs = decoded_of(each, variant, layouts, technique_node, shape);
+          }
           read_rows_of(entry, technique_node, shape, variant);
           variants.push_back(variant);
         }

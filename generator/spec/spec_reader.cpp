@@ -78,8 +78,10 @@ Family read_family(const YamlNode& root, const YamlNode& name_node, const YamlNo
   if (depthwise) family.operation = Operation::depthwise;
   if (attention) family.operation = Operation::attention;
   if (family.name.starts_with("imatmul_")) family.operation = Operation::indirect;
-  const bool parts = family.name.starts_with("matmul_part_");
-  if (parts) family.operation = Operation::part;
+  const bool part = family.name.starts_with("matmul_part_");
+  const bool decoded = family.name.starts_with("matmul_decoded_");
+  const bool parts = part || decoded;  // of products whose operands others pack
+  if (parts) family.operation = part ? Operation::part : Operation::decoded;
   const bool decodes = family.name.starts_with("decode_");
   if (decodes) family.operation = Operation::decode;
   const YamlNode& lhs = root.at("lhs");

@@ -155,14 +155,6 @@ bool is_portable(const Packing& packing, size_t m) {
                      [](const tw_segment& segment) { return segment.kernel->features == 0; });
 }
 
-/// Nor are those that unpack weights for every row anew (measured: IQ2 on AVX2, half as fast).
-bool is_row_by_row(const Packing& packing, size_t m) {
-  const std::vector<tw_segment> segments = segments_of(packing, m);
-  return std::all_of(segments.begin(), segments.end(), [](const tw_segment& segment) {
-    return segment.kernel->tile_m == 1 && segment.kernel->tile_m_scalable == 0;
-  });
-}
-
 }  // namespace
 
 const WeightType* weight_type(int32_t number) {
@@ -200,7 +192,7 @@ const tw_plan* plan_for(const Packing& packing, size_t rows, bool rounds) {
 bool is_worth_it(const Packing& packing) {
   constexpr size_t kFewestRows = 32, kPrompt = 512;
   return packing.n >= kFewestRows && packing.n >= packing.panel && !is_portable(packing, 1) &&
-         !is_portable(packing, kPrompt) && !is_row_by_row(packing, kPrompt);
+         !is_portable(packing, kPrompt);
 }
 
 void unpack_rows(const Packing& packing, const void* matrix, size_t first, size_t count,

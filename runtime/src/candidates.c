@@ -11,8 +11,17 @@ bool tw_is_given(const tw_kernel* kernel) {
   return axes != NULL && axes->codes != NULL && axes->codes->given != 0;
 }
 
+/* Number of a row of its table; where it stands in another one, beyond its end. */
+static size_t row_in(const tw_kernel* kernel, const tw_kernel* table) {
+  return ((uintptr_t)kernel - (uintptr_t)table) / sizeof *kernel;
+}
+
 double tw_plan_rate(const tw_plan* plan, const tw_kernel* kernel) {
-  const size_t row = (size_t)(kernel - plan->registry.kernels);
+  const tw_registry* registry = &plan->registry;
+  size_t row = row_in(kernel, registry->kernels);
+  if (row >= registry->kernel_count) {
+    row = registry->kernel_count + row_in(kernel, registry->parts);
+  }
   if (plan->core != NULL && plan->core->rates[row] > 0) return plan->core->rates[row];
   return kernel->macs_per_cycle > 0 ? kernel->macs_per_cycle : 1;
 }

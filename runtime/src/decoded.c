@@ -98,9 +98,9 @@ void tw_choose_decoding(tw_plan* plan, const tw_matmul* matmul, double segment_c
   tw_decoding* decoding = &plan->decoding;
   memset(decoding, 0, sizeof *decoding);
   const tw_layout* rhs = plan->rhs;
-  if (rhs->block == 0) tw_choose_codes(plan, matmul, segment_cycles);
-  if (matmul->kernel != NULL || matmul->accumulate || plan->taps != 0 || !plan->lhs_unpacked ||
-      plan->dst_type != TW_F32 || rhs->block == 0) {
+  tw_choose_codes(plan, matmul, segment_cycles);
+  if (decoding->decoder != NULL || matmul->kernel != NULL || matmul->accumulate ||
+      plan->taps != 0 || !plan->lhs_unpacked || plan->dst_type != TW_F32 || rhs->block == 0) {
     return;
   }
   for (size_t i = 0; i < plan->registry.decoder_count && decoding->decoder == NULL; ++i) {

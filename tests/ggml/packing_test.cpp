@@ -138,23 +138,6 @@ TEST(Grids, ThatHoldOtherValuesAreLeftToTheHost) {
   EXPECT_EQ(read_grid(type_q4_0, halves), nullptr);
 }
 
-#if defined(__x86_64__)
-// In a process of its own, which asks for the machine anew.
-TEST(PackingDeathTest, PromptsRowByRowAreNotWorthIt) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
-  setenv("TILEWRIGHT_ISA", "avx2", 1);
-  const auto is_taken = [](int32_t type) {
-    const Packing* packing = find_packing(*weight_type(type), 80, 768);
-    return packing != nullptr && is_worth_it(*packing);
-  };
-  EXPECT_EXIT(std::exit(is_taken(type_iq2_s)  ? 1
-                        : is_taken(type_q3_k) ? 0
-                                              : 2),
-              testing::ExitedWithCode(0), "");
-  unsetenv("TILEWRIGHT_ISA");
-}
-#endif
-
 TEST(Packing, FewRowsAreNotWorthIt) {
   for (const size_t rows : {8, 31}) {
     EXPECT_FALSE(is_worth_it(*find_packing(*weight_type(type_f32), rows, 2048))) << rows;

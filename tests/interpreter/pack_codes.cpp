@@ -36,7 +36,8 @@ std::vector<uint8_t> pack(const Layout& layout, const Codes& codes, VectorLength
   if (const CodeValues* table = values_of(layout)) {
     in.values = in.codes;
     const int count = 1 << (bits(layout.element) + top_bits(layout));
-    for (size_t i = 0; i < in.codes.size(); ++i) {
+    const bool are_values = bits(layout.element) == 8;  // what a decoder makes of codes
+    for (size_t i = 0; i < in.codes.size() && !are_values; ++i) {
       in.codes[i] = static_cast<int8_t>(table->code_of(in.values[i], i) % count - count / 2);
     }
     for (float& scale : in.scales) scale /= table->unit;

@@ -25,7 +25,7 @@ std::vector<const tw_kernel*> running_decoders() {
   for (size_t i = 0; i < tw_generated_decoder_count; ++i) {
     const tw_kernel& row = tw_generated_decoders[i];
     const bool runs = row.run != nullptr && tw_kernel_supported(&row, &here) != 0;
-    if (runs && row.dst == TW_S8) rows.push_back(&row);
+    if (runs && row.dst == TW_S8 && row.rhs->block == 0) rows.push_back(&row);
   }
   return rows;
 }

@@ -46,7 +46,7 @@ Restated restated(const Layout& layout, int64_t row, int64_t k, VectorLength vl)
     case NibblePair::none: {
       const int64_t in_group = order.even_first ? k % kr / 2 + k % 2 * (kr / 2) : k % kr;
       return {((k / kr * panel + row) * kr + in_group) * (bits(layout.element) / 8), 0,
-              order.low_unsigned ? 128 : 0};
+              (order.low_unsigned ? 128 : 0) + order.raised};
     }
     case NibblePair::depth: {
       const int64_t distance = order.distance;

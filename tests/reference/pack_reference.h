@@ -49,6 +49,7 @@ struct LayoutText {
   bool ties_away = false;  ///< how an lhs is rounded
   bool low_unsigned = false, high_unsigned = false;  ///< bytes: low
   bool even_first = false;  ///< of kr values of k, the even ones before the odd ones
+  int raised = 0;           ///< bytes: what is added to a code, or to the value of a table
   size_t block = 0;         ///< values of k that share the fields per block; 0: no blocks
   size_t super_block = 0;  ///< those of blocks that stand together, behind steps; 0: there are none
   size_t top_bits = 0;     ///< of a code, above the others
@@ -121,6 +122,11 @@ inline LayoutText parse_layout(const std::string& text, size_t vl) {
   std::string word;
   auto number = [&](size_t from) { return static_cast<size_t>(std::atoi(word.c_str() + from)); };
   while (words >> word) {
+    const size_t plus = word[0] == 'i' ? word.find('+') : std::string::npos;
+    if (plus != std::string::npos) {
+      layout.raised = static_cast<int>(number(plus + 1));
+      word.resize(plus);
+    }
     if (word[0] == 'i' && word.find('=') == 2) {
       layout.table = word.substr(3);
       word = word.substr(0, 2);
@@ -305,7 +311,7 @@ inline void put_tops(const LayoutText& layout, const OperandCodes& from, size_t 
 /// `shift`: of the bits in the byte `at`.
 inline void put_code(const LayoutText& layout, uint8_t* at, size_t shift, int code) {
   if (layout.bits >= 8) {
-    const int stored = layout.low_unsigned ? code + 128 : code;
+    const int stored = (layout.low_unsigned ? code + 128 : code) + layout.raised;
     for (size_t i = 0; i < layout.bits / 8; ++i) at[i] = static_cast<uint8_t>(stored >> (8 * i));
     return;
   }

@@ -268,7 +268,7 @@ typedef struct tw_attention_kernel {
  * with nothing behind their values; whole panels are written. `dst` is their type; those of bf16
  * are in pairs of k, dst[panel][k / 2][column][k % 2], rounded to nearest, ties away from zero. Of
  * the arguments lhs, bias and limits are not read. Decoders of codes (dst TW_S8) write panels of
- * layout `decoded` of as many columns as they read, with all that stands behind the codes; k is all
+ * layout `decoded` of as many columns as they read, with all that stands beside the codes; k is all
  * of the weights' k. Kernels that read that layout make of them, bit for bit, what others make of
  * what was decoded. */
 
@@ -278,7 +278,10 @@ typedef struct tw_attention_kernel {
  * or bias; nothing beside the codes is read. dst of TW_F32: sums over the last k values, and over
  * what dst holds, as i32, become outputs there, as those of the other family's row of the same
  * tile, bit for bit. lhs and rhs point to where the part begins in their first panels, strides are
- * those of all k. */
+ * those of all k.
+ *
+ * Among the parts stand kernels of layouts that decoders of codes in blocks write and no packer
+ * ("matmul_decoded_clamp_f32_..."), of all k. */
 
 /* A packer has a row for each layout that it can be told to pack into. */
 typedef struct tw_packer {
@@ -311,7 +314,8 @@ typedef struct tw_core {
   size_t l2_bytes;        /* where a machine does not say; 0: unknown */
   size_t stream_prefetch; /* for tw_args.rhs_prefetch, where kernels wait for weights; 0: none */
   size_t row_panels;      /* that a kernel of one row best reads at the same time */
-  const float* rates;     /* of each row of tw_generated_kernels: MACs per cycle; 0: unknown */
+  const float* rates;     /* of each row of tw_generated_kernels, and behind them of each of
+                           * tw_generated_parts: MACs per cycle; 0: unknown */
 } tw_core;
 
 /* Generated. Rows of one family stand together; null-terminated by count. */

@@ -1,0 +1,247 @@
+// Panels of codes in blocks that become panels of bytes, and kernels that multiply by those: each
+// pair as one kernel of the packed weights, right to the bit in that one's cases; decoders by
+// themselves; and products of many rows through the run-time API, beside those without scratch.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "internal.h"
+#include "kernels/harness.h"
+#include "kernels/rows.h"
+#include "support/call_checked.h"
+#include "support/guarded_buffer.h"
+#include "tilewright/tilewright.hpp"
+
+namespace tw::test::decoded_blocks_test {
+namespace {
+
+struct Pair {
+  const tw_kernel *decoder, *kernel;
+};
+
+template <typename F>
+void each_running(const tw_kernel* rows, size_t count, const F& f) {
+  const tw_device here = tilewright::detect();
+  for (size_t i = 0; i < count; ++i) {
+    if (rows[i].run != nullptr && tw_kernel_supported(&rows[i], &here) != 0) f(rows[i]);
+  }
+}
+
+std::vector<Pair> running_pairs() {
+  std::vector<Pair> pairs;
+  each_running(tw_generated_decoders, tw_generated_decoder_count, [&](const tw_kernel& decoder) {
+    if (decoder.dst != TW_S8 || decoder.rhs->block == 0) return;
+    each_running(tw_generated_parts, tw_generated_part_count, [&](const tw_kernel& kernel) {
+      const bool its = std::strcmp(kernel.isa, decoder.isa) == 0;
+      if (its && kernel.rhs == decoder.decoded) pairs.push_back({&decoder, &kernel});
+    });
+  });
+  return pairs;
+}
+
+Pair current;
+
+/// What a plan does with a panel, for all of them. The panels of bytes end at an inaccessible page.
+void decode_and_multiply(const tw_args* args) {
+  const size_t panel = panel_rows(*current.decoder->rhs);
+  const size_t stride = panel_bytes(*current.decoder->decoded, args->k);
+  GuardedBuffer bytes("bytes", (args->n + panel - 1) / panel * stride, Flush::end);
+  tw_args decoded = *args;
+  decoded.dst = bytes.data();
+  decoded.dst_stride = stride;
+  current.decoder->run(&decoded);
+  tw_args product = *args;
+  product.rhs = bytes.data();
+  product.rhs_stride = stride;
+  current.kernel->run(&product);
+}
+
+class DecodedBlocks : public testing::TestWithParam<Pair> {
+ protected:
+  void SetUp() override { current = GetParam(); }
+
+  static void run_all(const std::vector<Case>& cases) {
+    tw_kernel both = *current.kernel;
+    both.rhs = current.decoder->rhs;
+    both.run = decode_and_multiply;
+    const Packers packers = find_packers(both);
+    for (const Case& test : cases) {
+      ASSERT_EQ(run_case(both, packers, test), "") << both.name << ": " << to_string(test);
+    }
+  }
+};
+
+TEST_P(DecodedBlocks, ShapesAndTails) {
+  run_all(shape_cases(*GetParam().kernel));
+  run_all(tail_cases(*GetParam().kernel));
+}
+
+TEST_P(DecodedBlocks, Options) {
+  run_all(option_cases(*GetParam().kernel));
+}
+
+/// Whatever the bytes are: packed weights end at an inaccessible page, and so do panels of bytes.
+TEST_P(DecodedBlocks, AreMadeOfWhatIsThere) {
+  const tw_kernel& decoder = *GetParam().decoder;
+  const size_t k = 3 * decoder.rhs->block, panel = panel_rows(*decoder.rhs);
+  for (const size_t n : {size_t{1}, panel, 2 * panel + 1}) {
+    const size_t panels = (n + panel - 1) / panel;
+    GuardedBuffer rhs("rhs", panels * panel_bytes(*decoder.rhs, k), Flush::end);
+    GuardedBuffer bytes("bytes", panels * panel_bytes(*decoder.decoded, k), Flush::end);
+    rhs.fill(0x5a);
+    tw_args args = {};
+    args.size = sizeof args;
+    args.n = n;
+    args.k = k;
+    args.block = decoder.rhs->block;
+    args.rhs = rhs.data();
+    args.rhs_stride = rhs.size() / panels;
+    args.dst = bytes.data();
+    args.dst_stride = bytes.size() / panels;
+    const CallReport report = call_checked(reinterpret_cast<Function>(decoder.run), &args);
+    ASSERT_EQ(report.signal, 0) << rhs.describe(report.address) << bytes.describe(report.address);
+    ASSERT_EQ(register_names(report.clobbered), "");
+    ASSERT_EQ(bytes.slack_damage(), "");
+  }
+}
+
+constexpr size_t kManyRows = 259;
+
+/// Weights of any codes whose floats are finite.
+std::vector<uint8_t> random_bytes(size_t count) {
+  std::mt19937 random(7);
+  std::vector<uint8_t> bytes(count);
+  for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random() % 0x40);
+  return bytes;
+}
+
+/// Outputs of many rows. `used`: whether the scratch was written, as far as the plan wants any.
+std::vector<float> product(const tilewright::Plan& plan, const std::vector<uint8_t>& rhs, size_t n,
+                           size_t k, bool has_scratch, bool* used) {
+  std::vector<float> values(kManyRows * k), outputs(kManyRows * n);
+  std::mt19937 random(3);
+  for (float& value : values) value = static_cast<float>(random() % 2001) / 512 - 2;
+  auto source = tilewright::sized<tw_lhs_source>();
+  source.data = values.data();
+  source.stride = k * sizeof(float);
+  source.data_bytes = kManyRows * source.stride;
+  std::vector<uint8_t> lhs(plan.lhs_bytes(kManyRows));
+  for (size_t s = 0; s < plan.lhs_slices(kManyRows); ++s) {
+    plan.pack_lhs(kManyRows, source, lhs.data(), lhs.size(), s);
+  }
+  const size_t scratch_bytes = has_scratch ? plan.scratch_bytes(kManyRows) : 0;
+  GuardedBuffer scratch("scratch", scratch_bytes, Flush::end);
+  constexpr uint8_t untouched = 0xa5;
+  scratch.fill(untouched);
+  auto args = tilewright::sized<tw_run_args>();
+  args.m = kManyRows;
+  args.lhs = lhs.data();
+  args.lhs_bytes = lhs.size();
+  args.rhs = rhs.data();
+  args.rhs_bytes = rhs.size();
+  args.dst = outputs.data();
+  args.dst_bytes = outputs.size() * sizeof(float);
+  args.dst_stride = n * sizeof(float);
+  args.scratch = has_scratch ? scratch.data() : nullptr;
+  args.scratch_bytes = scratch_bytes;
+  for (size_t s = 0; s < plan.run_slices(kManyRows); ++s) plan.run(args, s);
+  *used = std::any_of(scratch.data(), scratch.data() + scratch_bytes,
+                      [](uint8_t byte) { return byte != untouched; });
+  return outputs;
+}
+
+TEST_P(DecodedBlocks, ProductsOfManyRowsHaveTheSameBits) {
+  const tw_kernel& decoder = *GetParam().decoder;
+  tw_device device = tilewright::detect();
+  tilewright::check(tw_device_limit(&device, decoder.isa));
+  const std::string family =
+      std::string("matmul_clamp_f32_qsi8d32p_") + (decoder.family + std::strlen("decode_s8_"));
+  const size_t n = 3 * panel_rows(*decoder.rhs) + 5, k = 2 * decoder.rhs->block;
+  auto matmul = tilewright::sized<tw_matmul>();
+  matmul.family = family.c_str();
+  matmul.n = n;
+  matmul.k = k;
+  matmul.rhs_layout = decoder.rhs->id;
+  matmul.dst_type = TW_F32;
+  matmul.lhs_type = TW_F32;
+  const tilewright::Plan plan(device, matmul);
+  const tw_kernel* found = nullptr;
+  ASSERT_EQ(tw_plan_decoder(plan.get(), kManyRows, &found), TW_OK);
+  ASSERT_EQ(found, &decoder);
+  ASSERT_EQ(tw_plan_decoder(plan.get(), 1, &found), TW_OK);
+  EXPECT_EQ(found, nullptr);
+  const std::vector<uint8_t> rhs = random_bytes(plan.rhs_bytes());
+  bool used = false;
+  const std::vector<float> with = product(plan, rhs, n, k, true, &used);
+  EXPECT_TRUE(used);
+  const std::vector<float> without = product(plan, rhs, n, k, false, &used);
+  EXPECT_EQ(std::memcmp(with.data(), without.data(), with.size() * sizeof(float)), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(, DecodedBlocks, testing::ValuesIn(running_pairs()),
+                         [](const auto& pair) { return std::string(pair.param.kernel->name); });
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(DecodedBlocks);
+
+/// Of a plan whose device has the cores that the kernel is for; 0: those are not known.
+double rate_of(const tw_kernel& decoder, const tw_kernel& kernel) {
+  const std::string family =
+      std::string("matmul_clamp_f32_qsi8d32p_") + (decoder.family + std::strlen("decode_s8_"));
+  for (size_t c = 0; c < tw_generated_core_count; ++c) {
+    const tw_core& core = tw_generated_cores[c];
+    if (std::strcmp(core.name, kernel.core) != 0) continue;
+    auto device = tilewright::detect();
+    device.features = core.features | kernel.features;
+    device.family = core.family;
+    std::snprintf(device.clusters[0].name, sizeof device.clusters[0].name, "%s cores", core.maker);
+    auto matmul = tilewright::sized<tw_matmul>();
+    matmul.family = family.c_str();
+    matmul.n = panel_rows(*decoder.rhs);
+    matmul.k = decoder.rhs->block;
+    matmul.rhs_layout = decoder.rhs->id;
+    const tilewright::Plan plan(device, matmul);
+    return std::strcmp(plan.get()->core->name, core.name) == 0 ? tw_plan_rate(plan.get(), &kernel)
+                                                               : 0;
+  }
+  return 0;
+}
+
+/// Each decoder has a kernel of its ISA, and none reads what no decoder writes.
+TEST(Decoders, HaveKernelsWhoseRatesAreKnown) {
+  size_t decoders = 0, kernels = 0, rates = 0;
+  for (size_t d = 0; d < tw_generated_decoder_count; ++d) {
+    const tw_kernel& decoder = tw_generated_decoders[d];
+    if (decoder.dst != TW_S8 || decoder.rhs->block == 0) continue;
+    ++decoders;
+    size_t its = 0;
+    for (size_t i = 0; i < tw_generated_part_count; ++i) {
+      const tw_kernel& kernel = tw_generated_parts[i];
+      if (kernel.rhs != decoder.decoded || std::strcmp(kernel.isa, decoder.isa) != 0) continue;
+      ++its;
+      if (decoder.run == nullptr) continue;
+      const double rate = rate_of(decoder, kernel);
+      if (rate == 0) continue;
+      ++rates;
+      EXPECT_NEAR(rate, kernel.macs_per_cycle, 0.06) << kernel.name;
+    }
+    EXPECT_NE(its, 0U) << decoder.name;
+    kernels += its;
+  }
+  size_t wanted = 0;
+  for (size_t i = 0; i < tw_generated_part_count; ++i) {
+    const char* family = tw_generated_parts[i].family;
+    wanted += std::strncmp(family, "matmul_decoded_", std::strlen("matmul_decoded_")) == 0 ? 1 : 0;
+  }
+  EXPECT_NE(decoders, 0U);
+  EXPECT_EQ(kernels, wanted);
+#if defined(__x86_64__)  // others have no rates by core
+  EXPECT_NE(rates, 0U);
+#endif
+}
+
+}  // namespace
+}  // namespace tw::test::decoded_blocks_test
