@@ -35,6 +35,8 @@ struct Choice {
 Choice choose(const std::vector<Record>& records, const tw_device& device, const Core& core,
               const Wanted& wanted);
 
+tw_decode decode_of(const Configuration& run);
+
 /// For tw_matmul.settings; rows from 8 on stand for those nearest to them, fewer only for
 /// themselves. Points into the choice.
 std::vector<tw_setting> settings_of(const Choice& choice);

@@ -40,6 +40,11 @@ class MemberReader {
   void real(const char* name, double& value) const;
   void reals(const char* name, std::vector<double>& values) const;
   void one_of(const char* name, std::string& value, std::initializer_list<const char*> legal) const;
+  /// Empty where there is no such member.
+  void optional_one_of(const char* name, std::string& value,
+                       std::initializer_list<const char*> legal) const {
+    if (json_->contains(name)) one_of(name, value, legal);
+  }
   template <class Enum>
   void choice(const char* name, Enum& value, std::initializer_list<const char*> names) const {
     std::string text;

@@ -38,6 +38,10 @@ class MemberWriter {
   void one_of(const char* name, const std::string& value, std::initializer_list<const char*>) {
     word(name, value);
   }
+  void optional_one_of(const char* name, const std::string& value,
+                       std::initializer_list<const char*>) {
+    if (!value.empty()) word(name, value);
+  }
   template <class Enum>
   void choice(const char* name, Enum value, std::initializer_list<const char*> names) {
     word(name, names.begin()[static_cast<size_t>(value)]);

@@ -30,6 +30,7 @@ struct Configuration {
   size_t n_block = 0, m_block = 0;  ///< columns and rows of a slice, as in effect
   std::string order;                ///< "columns" or "rows": which a sequence of slices walks first
   size_t prefetch = 0;              ///< bytes; 0: none
+  std::string decodes;              ///< "yes", "no"; "": the plan had no decoder, or no scratch
 };
 
 /// The kind of core: what two machines must share for a record of one to be exact for the other.

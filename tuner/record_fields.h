@@ -47,6 +47,7 @@ void configuration_members(Members& members, ConfigurationT& ran) {
   members.size("m_block", ran.m_block, 0, kNoLimit);
   members.one_of("order", ran.order, {"columns", "rows"});
   members.size("prefetch", ran.prefetch, 0, kNoLimit);
+  members.optional_one_of("decodes", ran.decodes, {"yes", "no"});
 }
 
 template <class Members, class TimesT>

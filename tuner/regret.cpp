@@ -119,7 +119,7 @@ std::vector<KnownCell> cells_that_count(const std::vector<Record>& records) {
     if (r.outcome != Outcome::ok) failed[identity(r.core)].insert(r.ran.hash);
   }
   return known_cells(records, [&](const Record& r) {
-    if (r.outcome != Outcome::ok) return false;
+    if (r.outcome != Outcome::ok || r.ran.decodes == "yes") return false;  // rungs choose kernels
     return failed.empty() || failed[identity(r.core)].count(r.ran.hash) == 0;
   });
 }

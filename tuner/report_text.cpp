@@ -110,6 +110,7 @@ std::string settings_text(const Configuration& run, const Problem& problem, size
   std::string text = columns_cut ? fmt::format("slices of {} columns", run.n_block) : "all columns";
   if (rows_cut) text += fmt::format(" × {} rows", run.m_block);
   if (columns_cut && rows_cut) text += fmt::format(", {} first", run.order);
+  if (run.decodes == "yes") text += ", decoded first";
   return text + (run.prefetch == 0 ? ", no prefetch"
                                    : fmt::format(", prefetch {}", bytes_text(run.prefetch)));
 }

@@ -16,7 +16,7 @@ auto key(const KnownCell& c) {
 
 int likeness(const Configuration& a, const Configuration& b) {
   return (a.n_block == b.n_block) + (a.m_block == b.m_block) + (a.order == b.order) +
-         (a.prefetch == b.prefetch);
+         (a.prefetch == b.prefetch) + (a.decodes == b.decodes);
 }
 
 }  // namespace
@@ -83,6 +83,7 @@ Penalties kernel_penalties(const std::vector<const KnownCell*>& cells) {
     std::map<std::string, double> fastest;
     double best = -1e9;
     for (const Evidence& e : cell->evidence.configurations) {
+      if (e.run.decodes == "yes") continue;  // products by other kernels
       const auto [at, is_new] = fastest.try_emplace(e.run.kernel, e.faster.log);
       if (!is_new) at->second = std::max(at->second, e.faster.log);
       best = std::max(best, e.faster.log);
@@ -119,6 +120,7 @@ std::map<std::string, const Evidence*> planned_settings(const CellEvidence& cell
   }
   std::map<std::string, const Evidence*> kernels;
   for (const Evidence& e : cell.configurations) {
+    if (e.run.decodes == "yes") continue;
     const Evidence*& nearest = kernels[e.run.kernel];
     if (nearest == nullptr || likeness(e.run, planned) > likeness(nearest->run, planned)) {
       nearest = &e;

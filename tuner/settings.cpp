@@ -5,6 +5,11 @@
 
 namespace tw::tuner {
 
+tw_decode decode_of(const Configuration& run) {
+  if (run.decodes.empty()) return TW_DECODE_UNSET;
+  return run.decodes == "yes" ? TW_DECODE_ALWAYS : TW_DECODE_NEVER;
+}
+
 std::vector<tw_setting> settings_of(const Choice& choice) {
   constexpr size_t ranges_from = 8;
   std::vector<const RowsChoice*> sorted;
@@ -35,6 +40,7 @@ std::vector<tw_setting> settings_of(const Choice& choice) {
       setting.tuning.m_block = !uncut ? rows.run.m_block : i + 1 == sorted.size() ? 0 : SIZE_MAX;
       setting.tuning.rhs_prefetch = rows.run.prefetch == 0 ? TW_PREFETCH_OFF : rows.run.prefetch;
       setting.tuning.order = rows.run.order == "rows" ? TW_ROWS_FIRST : TW_COLUMNS_FIRST;
+      setting.tuning.decode = decode_of(rows.run);
     }
     settings.push_back(setting);
   }

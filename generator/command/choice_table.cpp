@@ -14,8 +14,10 @@ using nlohmann::json;
 std::string tuning(const json& row) {
   if (row.at("n_block").get<size_t>() == 0) return "as planned";
   const auto prefetch = row.at("prefetch").get<size_t>();
-  return fmt::format("{}x{} {}{}", row.at("n_block").get<size_t>(), row.at("m_block").get<size_t>(),
-                     row.at("order").get<std::string>(),
+  const bool decodes = row.at("decodes").get<std::string>() == "yes";
+  return fmt::format("{}x{} {}{}{}", row.at("n_block").get<size_t>(),
+                     row.at("m_block").get<size_t>(), row.at("order").get<std::string>(),
+                     decodes ? ", decoded first" : "",
                      prefetch == 0 ? "" : fmt::format(", prefetch {}", prefetch));
 }
 

@@ -13,13 +13,20 @@ std::string size_text(size_t size) {
   return size == SIZE_MAX ? "SIZE_MAX" : fmt::format("{}", size);
 }
 
+const char* decode_text(tw_decode decode) {
+  return decode == TW_DECODE_ALWAYS  ? "TW_DECODE_ALWAYS"
+         : decode == TW_DECODE_NEVER ? "TW_DECODE_NEVER"
+                                     : "TW_DECODE_UNSET";
+}
+
 std::string settings_text(const tuner::Choice& choice, size_t number) {
   std::string text = fmt::format("static const tw_setting settings_{}[] = {{\n", number);
   for (const tw_setting& s : tuner::settings_of(choice)) {
-    text += fmt::format("    {{{}, {}, \"{}\",\n     {{{}, {}, {}, {}}}}},\n", s.m_first,
+    text += fmt::format("    {{{}, {}, \"{}\",\n     {{{}, {}, {}, {}, {}}}}},\n", s.m_first,
                         size_text(s.m_last), s.kernel, s.tuning.n_block,
                         size_text(s.tuning.m_block), size_text(s.tuning.rhs_prefetch),
-                        s.tuning.order == TW_ROWS_FIRST ? "TW_ROWS_FIRST" : "TW_COLUMNS_FIRST");
+                        s.tuning.order == TW_ROWS_FIRST ? "TW_ROWS_FIRST" : "TW_COLUMNS_FIRST",
+                        decode_text(s.tuning.decode));
   }
   return text + "};\n";
 }

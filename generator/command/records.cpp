@@ -49,8 +49,9 @@ int shorten(const std::vector<std::string>& files, const std::string& output) {
 }
 
 std::string settings(const Configuration& ran) {
-  return fmt::format("{}\n             slices of {} columns x {} rows, {} first, prefetch {}{}",
+  return fmt::format("{}\n             slices of {} columns x {} rows, {} first, prefetch {}{}{}",
                      ran.kernel, ran.n_block, ran.m_block, ran.order, ran.prefetch,
+                     ran.decodes == "yes" ? ", decoded first" : "",
                      ran.compiler.empty() ? "" : ", " + ran.compiler);
 }
 

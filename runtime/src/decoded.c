@@ -203,6 +203,8 @@ bool tw_decodes(const tw_plan* plan, size_t m) {
   if (plan->decoding.decoder == NULL || m == 0) return false;
   if (plan->decoding.always) return true;
   const tw_range* range = tw_plan_range(plan, m);
+  const tw_decode decode = range != NULL ? range->tuning.decode : plan->tuning.decode;
+  if (decode != TW_DECODE_UNSET) return decode == TW_DECODE_ALWAYS;
   const size_t main = range != NULL ? range->main : TW_NO_CHOICE;
   return tw_decoded_cycles(plan, m) < tw_split_cycles(&plan->split, m, main);
 }

@@ -85,14 +85,16 @@ static double cycles_of(const tw_choice* choice, size_t rows, double segment_cyc
   return (double)tw_divide_up(rows, choice->tile_m) * choice->tile_cycles + segment_cycles;
 }
 
-/* What multiplies the segment by decoded panels; null: its own kernel takes fewer cycles. */
-static const tw_kernel* kernel_of(const tw_plan* plan, const tw_segment* segment, double* cycles) {
+/* What multiplies a segment by decoded panels; null: its own kernel takes fewer cycles. */
+static const tw_kernel* kernel_of(const tw_plan* plan, const tw_rows* rows, size_t number,
+                                  double* cycles) {
+  const tw_segment* segment = &rows->segments[number];
   const tw_choice* own = tw_choice_of(&plan->split, segment->kernel);
   const tw_choice* other = &plan->decoding.split.choices[own - plan->split.choices];
   *cycles = cycles_of(own, segment->rows, plan->split.segment_cycles);
   if (other->kernel == NULL) return NULL;
   const double decoded = cycles_of(other, segment->rows, plan->decoding.split.segment_cycles);
-  if (decoded >= *cycles) return NULL;
+  if (decoded >= *cycles && rows->tuning.decode != TW_DECODE_ALWAYS) return NULL;
   *cycles = decoded;
   return other->kernel;
 }
@@ -112,7 +114,7 @@ double tw_codes_cycles(const tw_plan* plan, size_t m) {
   double total = once * (double)tw_divide_up(m, tw_cached_rows(plan, &rows));
   for (size_t i = 0; i < rows.count; ++i) {
     double cycles;
-    kernel_of(plan, &rows.segments[i], &cycles);
+    kernel_of(plan, &rows, i, &cycles);
     total += cycles;
   }
   return total;
@@ -142,7 +144,7 @@ static void run_panel(const tw_plan* plan, const tw_rows* rows, const tw_run_arg
   for (size_t i = 0; i < rows->count; ++i) {
     double cycles;
     tw_args args;
-    const tw_kernel* kernel = kernel_of(plan, &rows->segments[i], &cycles);
+    const tw_kernel* kernel = kernel_of(plan, rows, i, &cycles);
     if (kernel == NULL) continue;
     if (!tw_segment_args(plan, run, corner, &rows->segments[i], part, &args)) continue;
     if (!is_decoded) decode(plan, args.rhs, args.n, panel);
@@ -165,7 +167,7 @@ void tw_run_codes(const tw_plan* plan, const tw_rows* rows, const tw_run_args* a
   for (size_t i = 0; i < rows->count; ++i) { /* of the others */
     double cycles;
     tw_args own;
-    if (kernel_of(plan, &rows->segments[i], &cycles) != NULL) continue;
+    if (kernel_of(plan, rows, i, &cycles) != NULL) continue;
     if (!tw_segment_args(plan, args, corner, &rows->segments[i], part, &own)) continue;
     rows->segments[i].kernel->run(&own);
   }

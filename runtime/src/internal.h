@@ -306,7 +306,8 @@ tw_status tw_plan_create_from(const tw_registry* registry, const tw_device* devi
 
 /* ---- settings.c ---- */
 
-bool tw_is_order(tw_order order); /* one of the enumeration's */
+bool tw_is_order(tw_order order);    /* one of the enumeration's */
+bool tw_is_decode(tw_decode decode); /* likewise */
 /* The kernels that settings name exist, run here and read one layout; ranges do not overlap. */
 tw_status tw_check_settings(const tw_registry* registry, const tw_device* device,
                             const tw_matmul* matmul);

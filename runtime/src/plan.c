@@ -68,6 +68,10 @@ static tw_status check_matmul(const tw_matmul* matmul) {
     return tw_fail(TW_INVALID, "tw_plan_create: matmul.tuning.order is %d; %d to %d are legal",
                    (int)matmul->tuning.order, TW_ORDER_UNSET, TW_ROWS_FIRST);
   }
+  if (!tw_is_decode(matmul->tuning.decode)) {
+    return tw_fail(TW_INVALID, "tw_plan_create: matmul.tuning.decode is %d; %d to %d are legal",
+                   (int)matmul->tuning.decode, TW_DECODE_UNSET, TW_DECODE_ALWAYS);
+  }
   if (matmul->taps != 0 && matmul->k % matmul->taps != 0) {
     return tw_fail(TW_INVALID,
                    "tw_plan_create: matmul.k is %zu; multiples of matmul.taps, %zu, are legal",

@@ -25,6 +25,10 @@ bool tw_is_order(tw_order order) {
   return (int)order >= TW_ORDER_UNSET && (int)order <= TW_ROWS_FIRST;
 }
 
+bool tw_is_decode(tw_decode decode) {
+  return (int)decode >= TW_DECODE_UNSET && (int)decode <= TW_DECODE_ALWAYS;
+}
+
 static tw_status check_range(const tw_matmul* matmul, size_t i) {
   const tw_setting* setting = &matmul->settings[i];
   if (setting->m_first == 0 || setting->m_first > setting->m_last) {
@@ -37,6 +41,11 @@ static tw_status check_range(const tw_matmul* matmul, size_t i) {
     return tw_fail(TW_INVALID,
                    "tw_plan_create: matmul.settings[%zu].tuning.order is %d; %d to %d are legal", i,
                    (int)setting->tuning.order, TW_ORDER_UNSET, TW_ROWS_FIRST);
+  }
+  if (!tw_is_decode(setting->tuning.decode)) {
+    return tw_fail(TW_INVALID,
+                   "tw_plan_create: matmul.settings[%zu].tuning.decode is %d; %d to %d are legal",
+                   i, (int)setting->tuning.decode, TW_DECODE_UNSET, TW_DECODE_ALWAYS);
   }
   for (size_t j = 0; j < i; ++j) {
     const tw_setting* other = &matmul->settings[j];

@@ -310,5 +310,9 @@ tw_status tw_plan_tuning(const tw_plan* plan, size_t m, tw_tuning* tuning) {
   tuning->m_block = blocks == 0 ? 0 : tw_divide_up(m, blocks);
   tuning->rhs_prefetch = tw_rhs_prefetch(plan, &rows);
   tuning->order = rows.tuning.order == TW_ROWS_FIRST ? TW_ROWS_FIRST : TW_COLUMNS_FIRST;
+  const bool can_choose = plan->decoding.decoder != NULL && !plan->decoding.always && m != 0;
+  tuning->decode = !can_choose           ? TW_DECODE_UNSET
+                   : tw_decodes(plan, m) ? TW_DECODE_ALWAYS
+                                         : TW_DECODE_NEVER;
   return TW_OK;
 }

@@ -52,6 +52,30 @@ TEST(Choose, APlantedRecordFlipsTheChoice) {
   EXPECT_NEAR(choice.baseline_ns(), 3000, 1e-6);
 }
 
+// Decoded products are other kernels': they say nothing of this one at other shapes.
+TEST(Choose, DecodingIsChosenAsMeasuredAndOnlyThere) {
+  const tw_device device = test::zen4();
+  Log log(device);
+  log.baseline("vnni_8x32", 16);
+  const auto chosen_decoding = [&](size_t k) {
+    Wanted w = wanted({{16, 1}});
+    w.k = k;
+    const Choice choice = choose(log.records, device, log.core, w);
+    const std::vector<tw_setting> settings = settings_of(choice);
+    return settings.empty() ? TW_DECODE_UNSET : settings[0].tuning.decode;
+  };
+  EXPECT_EQ(chosen_decoding(kK), TW_DECODE_UNSET);
+  log.faster("vnni_4x32", 16, 1.1, "vnni_8x32").ran.decodes = "no";
+  EXPECT_EQ(chosen_decoding(kK), TW_DECODE_NEVER);
+  log.faster("vnni_1x32", 16, 1.3, "vnni_8x32").ran.decodes = "yes";
+  EXPECT_EQ(chosen_decoding(kK), TW_DECODE_ALWAYS);
+  EXPECT_EQ(chosen(log, device, 16), "vnni_1x32");
+  EXPECT_EQ(chosen_decoding(2 * kK), TW_DECODE_UNSET);
+  Wanted other = wanted({{16, 1}});
+  other.k = 2 * kK;
+  EXPECT_EQ(kernel_of(choose(log.records, device, log.core, other), 16), "vnni_4x32");
+}
+
 TEST(Choose, WhatIsNotSurelyFasterLoses) {
   const tw_device device = test::zen4();
   Log log(device);

@@ -38,8 +38,8 @@ tuner::Record record_of(const tw_device& device, const tw_matmul& matmul, const 
   record.core = tuner::core_of(device, 0);
   record.problem = {matmul.family, matmul.n, matmul.k, 0, "", 1};
   record.measured_n = matmul.n;
-  record.ran = {kernel.name, kernel.content_hash, kernel.isa, kernel.rhs->id, "", 64,
-                1,           "columns",           0};
+  record.ran = {
+      kernel.name, kernel.content_hash, kernel.isa, kernel.rhs->id, "", 64, 1, "columns", 0, ""};
   record.ns = {100, 100, 100, {100}};
   record.ratio = {1.5, 1.4, 1.6, 10};
   record.baseline = "0123456789abcdef";

@@ -62,7 +62,7 @@ tilewright::Plan plan_of(const tw_kernel& kernel, size_t n, size_t k, size_t n_b
   matmul.accumulate = kernel.accumulate;
   matmul.n = n;
   matmul.k = k;
-  matmul.tuning = {n_block, 5, 0, TW_ROWS_FIRST};
+  matmul.tuning = {n_block, 5, 0, TW_ROWS_FIRST, TW_DECODE_UNSET};
   return {tilewright::detect(), matmul};
 }
 

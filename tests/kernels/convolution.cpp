@@ -91,7 +91,7 @@ struct Product {
     made.taps = part.plain != 0 ? 0 : part.taps;
     made.lhs_type = layer.lhs;
     made.dst_type = layer.dst;
-    if (c.tile == 4) made.tuning = {1, 5, 0, TW_ROWS_FIRST};  // several blocks
+    if (c.tile == 4) made.tuning = {1, 5, 0, TW_ROWS_FIRST, TW_DECODE_UNSET};  // several blocks
     return made;
   }
   static tw_device device_of(const ConvolutionLayer& layer) {

@@ -212,7 +212,7 @@ std::vector<uint8_t> product(const tilewright::Plan& plan, const Kind& kind, con
 constexpr size_t kManyRows = 403;
 
 TEST_P(WideCodes, ProductsOfManyRowsHaveTheSameBits) {
-  const tw_tuning tunings[] = {{}, {2 * panel(), 100, 0, TW_ROWS_FIRST}};
+  const tw_tuning tunings[] = {{}, {2 * panel(), 100, 0, TW_ROWS_FIRST, TW_DECODE_UNSET}};
   const Weights weights(3 * panel() + 5, 515);
   for (const Kind& kind : kKinds) {
     for (size_t t = 0; t < std::size(tunings); ++t) {

@@ -214,7 +214,7 @@ TEST_P(Decoder, ProductsOfManyRowsUseIt) {
   const size_t k = std::max<size_t>(320, 5 * decoder.rhs->block);
   tw_device small = tilewright::detect();
   small.l1_bytes = 128 * decoder.tile_n * sizeof(float);
-  const tw_tuning tunings[] = {{}, {33, 40, 0, TW_ROWS_FIRST}};
+  const tw_tuning tunings[] = {{}, {33, 40, 0, TW_ROWS_FIRST, TW_DECODE_UNSET}};
   for (int t = 0; t < 2; ++t) {
     const Weights weights(decoder, 2 * decoder.tile_n + 3, k, small, tunings[t]);
     const tw_kernel* found = nullptr;

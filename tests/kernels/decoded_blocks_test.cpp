@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <random>
 #include <string>
@@ -120,26 +119,26 @@ std::vector<uint8_t> random_bytes(size_t count) {
   return bytes;
 }
 
-/// Outputs of many rows. `used`: whether the scratch was written, as far as the plan wants any.
-std::vector<float> product(const tilewright::Plan& plan, const std::vector<uint8_t>& rhs, size_t n,
-                           size_t k, bool has_scratch, bool* used) {
-  std::vector<float> values(kManyRows * k), outputs(kManyRows * n);
+/// Outputs of m rows. `used`: whether the scratch was written, as far as the plan wants any.
+std::vector<float> product(const tilewright::Plan& plan, const std::vector<uint8_t>& rhs, size_t m,
+                           size_t n, size_t k, bool has_scratch, bool* used) {
+  std::vector<float> values(m * k), outputs(m * n);
   std::mt19937 random(3);
   for (float& value : values) value = static_cast<float>(random() % 2001) / 512 - 2;
   auto source = tilewright::sized<tw_lhs_source>();
   source.data = values.data();
   source.stride = k * sizeof(float);
-  source.data_bytes = kManyRows * source.stride;
-  std::vector<uint8_t> lhs(plan.lhs_bytes(kManyRows));
-  for (size_t s = 0; s < plan.lhs_slices(kManyRows); ++s) {
-    plan.pack_lhs(kManyRows, source, lhs.data(), lhs.size(), s);
+  source.data_bytes = m * source.stride;
+  std::vector<uint8_t> lhs(plan.lhs_bytes(m));
+  for (size_t s = 0; s < plan.lhs_slices(m); ++s) {
+    plan.pack_lhs(m, source, lhs.data(), lhs.size(), s);
   }
-  const size_t scratch_bytes = has_scratch ? plan.scratch_bytes(kManyRows) : 0;
+  const size_t scratch_bytes = has_scratch ? plan.scratch_bytes(m) : 0;
   GuardedBuffer scratch("scratch", scratch_bytes, Flush::end);
   constexpr uint8_t untouched = 0xa5;
   scratch.fill(untouched);
   auto args = tilewright::sized<tw_run_args>();
-  args.m = kManyRows;
+  args.m = m;
   args.lhs = lhs.data();
   args.lhs_bytes = lhs.size();
   args.rhs = rhs.data();
@@ -149,69 +148,88 @@ std::vector<float> product(const tilewright::Plan& plan, const std::vector<uint8
   args.dst_stride = n * sizeof(float);
   args.scratch = has_scratch ? scratch.data() : nullptr;
   args.scratch_bytes = scratch_bytes;
-  for (size_t s = 0; s < plan.run_slices(kManyRows); ++s) plan.run(args, s);
+  for (size_t s = 0; s < plan.run_slices(m); ++s) plan.run(args, s);
   *used = std::any_of(scratch.data(), scratch.data() + scratch_bytes,
                       [](uint8_t byte) { return byte != untouched; });
   return outputs;
 }
 
-TEST_P(DecodedBlocks, ProductsOfManyRowsHaveTheSameBits) {
-  const tw_kernel& decoder = *GetParam().decoder;
+/// Whose weights are the decoder's, on its ISA.
+tilewright::Plan plan_of(const tw_kernel& decoder, size_t n, size_t k, tw_decode decode) {
   tw_device device = tilewright::detect();
   tilewright::check(tw_device_limit(&device, decoder.isa));
   const std::string family =
       std::string("matmul_clamp_f32_qsi8d32p_") + (decoder.family + std::strlen("decode_s8_"));
-  const size_t n = 3 * panel_rows(*decoder.rhs) + 5, k = 2 * decoder.rhs->block;
   auto matmul = tilewright::sized<tw_matmul>();
   matmul.family = family.c_str();
   matmul.n = n;
   matmul.k = k;
   matmul.rhs_layout = decoder.rhs->id;
-  matmul.dst_type = TW_F32;
-  matmul.lhs_type = TW_F32;
-  const tilewright::Plan plan(device, matmul);
+  matmul.tuning.decode = decode;
+  return tilewright::Plan(device, matmul);
+}
+
+/// Whether m rows are multiplied by decoded weights, as the plan says in both of its ways.
+bool decodes(const tilewright::Plan& plan, size_t m) {
   const tw_kernel* found = nullptr;
-  ASSERT_EQ(tw_plan_decoder(plan.get(), kManyRows, &found), TW_OK);
-  ASSERT_EQ(found, &decoder);
-  ASSERT_EQ(tw_plan_decoder(plan.get(), 1, &found), TW_OK);
-  EXPECT_EQ(found, nullptr);
+  tw_tuning tuning = {};
+  tilewright::check(tw_plan_decoder(plan.get(), m, &found));
+  tilewright::check(tw_plan_tuning(plan.get(), m, &tuning));
+  EXPECT_EQ(tuning.decode, found != nullptr ? TW_DECODE_ALWAYS : TW_DECODE_NEVER);
+  return found != nullptr;
+}
+
+TEST_P(DecodedBlocks, ProductsOfManyRowsHaveTheSameBits) {
+  const tw_kernel& decoder = *GetParam().decoder;
+  const size_t n = 3 * panel_rows(*decoder.rhs) + 5, k = 2 * decoder.rhs->block;
+  const tilewright::Plan plan = plan_of(decoder, n, k, TW_DECODE_UNSET);
+  ASSERT_TRUE(decodes(plan, kManyRows));
+  EXPECT_FALSE(decodes(plan, 1));
+  EXPECT_FALSE(decodes(plan_of(decoder, n, k, TW_DECODE_NEVER), kManyRows));
   const std::vector<uint8_t> rhs = random_bytes(plan.rhs_bytes());
   bool used = false;
-  const std::vector<float> with = product(plan, rhs, n, k, true, &used);
+  const std::vector<float> with = product(plan, rhs, kManyRows, n, k, true, &used);
   EXPECT_TRUE(used);
-  const std::vector<float> without = product(plan, rhs, n, k, false, &used);
+  const std::vector<float> without = product(plan, rhs, kManyRows, n, k, false, &used);
   EXPECT_EQ(std::memcmp(with.data(), without.data(), with.size() * sizeof(float)), 0);
+}
+
+/// Whatever the cost model says of the kernels that multiply by them.
+TEST_P(DecodedBlocks, AreMadeForFewRowsWhereACallerSaysSo) {
+  const tw_kernel& decoder = *GetParam().decoder;
+  const size_t panel = panel_rows(*decoder.rhs), k = decoder.rhs->block;
+  const size_t m = GetParam().kernel->tile_m;
+  const tilewright::Plan plan = plan_of(decoder, panel, k, TW_DECODE_ALWAYS);
+  tw_plan& slow = *const_cast<tw_plan*>(plan.get());
+  for (tw_choice& choice : slow.decoding.split.choices) choice.tile_cycles *= 1000;
+  EXPECT_TRUE(decodes(plan, m));
+  const std::vector<uint8_t> rhs = random_bytes(plan.rhs_bytes());
+  bool used = false;
+  const std::vector<float> with = product(plan, rhs, m, panel, k, true, &used);
+  EXPECT_TRUE(used);
+  EXPECT_EQ(with, product(plan, rhs, m, panel, k, false, &used));
 }
 
 INSTANTIATE_TEST_SUITE_P(, DecodedBlocks, testing::ValuesIn(running_pairs()),
                          [](const auto& pair) { return std::string(pair.param.kernel->name); });
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(DecodedBlocks);
 
-/// Of a plan whose device has the cores that the kernel is for; 0: those are not known.
+/// Of a plan for the cores that the kernel is for; 0: those are not known.
 double rate_of(const tw_kernel& decoder, const tw_kernel& kernel) {
-  const std::string family =
-      std::string("matmul_clamp_f32_qsi8d32p_") + (decoder.family + std::strlen("decode_s8_"));
+  const tilewright::Plan plan =
+      plan_of(decoder, panel_rows(*decoder.rhs), decoder.rhs->block, TW_DECODE_UNSET);
+  tw_plan of_core = *plan.get();
+  of_core.core = nullptr;
   for (size_t c = 0; c < tw_generated_core_count; ++c) {
     const tw_core& core = tw_generated_cores[c];
-    if (std::strcmp(core.name, kernel.core) != 0) continue;
-    auto device = tilewright::detect();
-    device.features = core.features | kernel.features;
-    device.family = core.family;
-    std::snprintf(device.clusters[0].name, sizeof device.clusters[0].name, "%s cores", core.maker);
-    auto matmul = tilewright::sized<tw_matmul>();
-    matmul.family = family.c_str();
-    matmul.n = panel_rows(*decoder.rhs);
-    matmul.k = decoder.rhs->block;
-    matmul.rhs_layout = decoder.rhs->id;
-    const tilewright::Plan plan(device, matmul);
-    return std::strcmp(plan.get()->core->name, core.name) == 0 ? tw_plan_rate(plan.get(), &kernel)
-                                                               : 0;
+    if (std::strcmp(core.name, kernel.core) == 0) of_core.core = &core;
   }
-  return 0;
+  return of_core.core == nullptr ? 0 : tw_plan_rate(&of_core, &kernel);
 }
 
 /// Each decoder has a kernel of its ISA, and none reads what no decoder writes.
 TEST(Decoders, HaveKernelsWhoseRatesAreKnown) {
+  const tw_device here = tilewright::detect();
   size_t decoders = 0, kernels = 0, rates = 0;
   for (size_t d = 0; d < tw_generated_decoder_count; ++d) {
     const tw_kernel& decoder = tw_generated_decoders[d];
@@ -222,7 +240,7 @@ TEST(Decoders, HaveKernelsWhoseRatesAreKnown) {
       const tw_kernel& kernel = tw_generated_parts[i];
       if (kernel.rhs != decoder.decoded || std::strcmp(kernel.isa, decoder.isa) != 0) continue;
       ++its;
-      if (decoder.run == nullptr) continue;
+      if (decoder.run == nullptr || tw_kernel_supported(&decoder, &here) == 0) continue;
       const double rate = rate_of(decoder, kernel);
       if (rate == 0) continue;
       ++rates;

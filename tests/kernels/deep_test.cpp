@@ -195,7 +195,7 @@ TEST_P(DeepProduct, BlocksOfDepthAddUp) {
       tw_panel_rows(kernel.rhs, &here) * (kBlock * kernel.rhs->data_bits / 8 + beside);
   const Deep whole(kernel, size_t{1} << 30, {});
   const Deep deep(kernel, 8 * part, {});
-  const Deep sliced(kernel, 8 * part, {33, 5, 0, TW_ROWS_FIRST});
+  const Deep sliced(kernel, 8 * part, {33, 5, 0, TW_ROWS_FIRST, TW_DECODE_UNSET});
   const size_t tile = tw_tile_rows(&kernel, &here), m = 2 * tile + 1, depth = Deep::depth(kernel);
   EXPECT_EQ(whole.block(m, depth), depth);
   EXPECT_EQ(deep.block(1, depth), depth) << "weights pass by once, so nothing is gained";

@@ -144,8 +144,8 @@ TEST(Gated, SlicesMayBeLarge) {
   const std::vector<Family> list = gated_families();
   for (size_t i = 0; i < list.size(); i += is_long() ? 1 : 8) {
     const Family& family = list[i];
-    expect_like_two_calls(family, 300, 1200, {1200, 300, 0, TW_ORDER_UNSET});
-    expect_like_two_calls(family, 17000, 40, {40, 17000, 0, TW_ORDER_UNSET});
+    expect_like_two_calls(family, 300, 1200, {1200, 300, 0, TW_ORDER_UNSET, TW_DECODE_UNSET});
+    expect_like_two_calls(family, 17000, 40, {40, 17000, 0, TW_ORDER_UNSET, TW_DECODE_UNSET});
   }
 }
 
@@ -154,7 +154,7 @@ TEST(Gated, ScratchFitsTheCache) {
   tw_device device = tilewright::detect();
   const size_t most = std::max<size_t>(device.l2_bytes, size_t{1} << 20) / 2;
   for (const Family& family : gated_families()) {
-    const Layer layer(family, 20000, 64, 0, {20000, 4000, 0, TW_ORDER_UNSET});
+    const Layer layer(family, 20000, 64, 0, {20000, 4000, 0, TW_ORDER_UNSET, TW_DECODE_UNSET});
     for (const size_t m : {1, 16, 4000}) {
       size_t bytes = 0;
       tilewright::check(tw_gated_scratch_bytes(layer.get(), m, &bytes));

@@ -182,7 +182,7 @@ TEST(Groups, MayHaveManyRows) {
   for (const Family& family : families()) {
     for (const Rows rows : {Rows::shared, Rows::outputs_only, Rows::in_order}) {
       Groups groups(family, 201, family.block != 0 ? 64 : 61, {301, 2}, rows, 0,
-                    {201, 301, 0, TW_ORDER_UNSET});
+                    {201, 301, 0, TW_ORDER_UNSET, TW_DECODE_UNSET});
       groups.run();
       ASSERT_TRUE(groups.dst == groups.wanted())
           << to_string(family) << ", rows " << static_cast<int>(rows);

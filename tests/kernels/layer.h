@@ -21,7 +21,7 @@ struct Family {
 /// One of each arithmetic, type of outputs, way to read activations.
 const std::vector<Family>& families();
 
-inline constexpr tw_tuning kSmallSlices = {33, 5, 0, TW_ROWS_FIRST};
+inline constexpr tw_tuning kSmallSlices = {33, 5, 0, TW_ROWS_FIRST, TW_DECODE_UNSET};
 
 /// A plan for n columns of depth k.
 class Layer {

@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kN = 1000;
 constexpr size_t kK = 64;
-const tw_tuning kTuning = {96, 8, 4096, TW_ROWS_FIRST};
+const tw_tuning kTuning = {96, 8, 4096, TW_ROWS_FIRST, TW_DECODE_UNSET};
 
 /// A machine with one kind of cores, all of whose numbers are known.
 tw_device desk() {

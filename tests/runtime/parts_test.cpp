@@ -196,7 +196,7 @@ constexpr size_t kSmall = size_t{256} << 10, kLarge = size_t{64} << 20;
 /// Rows that stay in a large cache go through all of k at once, those that leave a small one in
 /// parts; k ends anywhere.
 TEST(PartsOfK, HaveTheBitsOfTheWhole) {
-  const tw_tuning tunings[] = {{}, {8, 6, 0, TW_ROWS_FIRST}};
+  const tw_tuning tunings[] = {{}, {8, 6, 0, TW_ROWS_FIRST, TW_DECODE_UNSET}};
   for (const size_t k : {size_t{8192}, size_t{8192 + 37}}) {
     const Product product(33, 19, k);
     const std::vector<float> right = product.run(registry_of(2), kLarge);

@@ -258,7 +258,7 @@ TEST(Plan, PrefetchHelpsStreamsOnZen5) {
 
 TEST(Plan, TuningOverrides) {
   tw_matmul matmul = TestPlan::basic(1000, 64);
-  matmul.tuning = {100, 17, 4096, TW_ORDER_UNSET};
+  matmul.tuning = {100, 17, 4096, TW_ORDER_UNSET, TW_DECODE_UNSET};
   const TestPlan plan(zen4(), matmul);
   tw_tuning tuning{};
   ASSERT_EQ(tw_plan_tuning(plan.get(), 64, &tuning), TW_OK);
@@ -266,7 +266,7 @@ TEST(Plan, TuningOverrides) {
   EXPECT_EQ(tuning.m_block, 16U);
   EXPECT_EQ(tuning.rhs_prefetch, 4096U);
   EXPECT_EQ(tilewright::run_slices(plan.get(), 64), 8U * 4U);
-  matmul.tuning = {SIZE_MAX, SIZE_MAX, TW_PREFETCH_OFF, TW_ORDER_UNSET};
+  matmul.tuning = {SIZE_MAX, SIZE_MAX, TW_PREFETCH_OFF, TW_ORDER_UNSET, TW_DECODE_UNSET};
   const TestPlan whole(zen4(), matmul);
   ASSERT_EQ(tw_plan_tuning(whole.get(), 64, &tuning), TW_OK);
   EXPECT_EQ(tuning.rhs_prefetch, 0U);

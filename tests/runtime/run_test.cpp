@@ -100,7 +100,8 @@ TEST(Run, SlicesCoverTheOutputExactlyWithAnyBlocks) {
   for (const size_t n_block : {1, 40, 1000}) {
     for (const size_t m_block : {1, 9, 16, 1000}) {
       tw_matmul matmul = TestPlan::basic(130, 33);
-      matmul.tuning = {n_block, m_block, 0, m_block % 2 == 0 ? TW_ROWS_FIRST : TW_COLUMNS_FIRST};
+      matmul.tuning = {n_block, m_block, 0, m_block % 2 == 0 ? TW_ROWS_FIRST : TW_COLUMNS_FIRST,
+                       TW_DECODE_UNSET};
       for (const size_t m : {4, 13, 29, 52}) expect_right(zen4(), matmul, Problem(m, 130, 33));
     }
   }
@@ -266,7 +267,7 @@ TEST(Run, UnsignedNibblesMeanTheSame) {
 TEST(Run, ClampBiasAndPrefetchReachTheKernel) {
   Problem problem(13, 50, 40);
   tw_matmul matmul = TestPlan::basic(50, 40);
-  matmul.tuning = {32, 0, 777, TW_ORDER_UNSET};  // two blocks of columns
+  matmul.tuning = {32, 0, 777, TW_ORDER_UNSET, TW_DECODE_UNSET};  // two blocks of columns
   const TestPlan plan(zen4(), matmul);
   const Operands packed = pack(plan.get(), problem);
   std::vector<float> dst(13 * 50);

@@ -122,6 +122,9 @@ TEST(Settings, Refused) {
   tw_tuning wrong{};
   wrong.order = static_cast<tw_order>(3);
   expect_refused({{1, 1, nullptr, wrong}}, TW_INVALID, "tuning.order is 3; 0 to 2 are legal");
+  wrong = {};
+  wrong.decode = static_cast<tw_decode>(3);
+  expect_refused({{1, 1, nullptr, wrong}}, TW_INVALID, "tuning.decode is 3; 0 to 2 are legal");
   expect_refused(std::vector<tw_setting>(17, tw_setting{}), TW_TOO_LARGE, "is 17; at most 16");
   tw_matmul matmul = TestPlan::basic(kN, kK);
   matmul.setting_count = 1;

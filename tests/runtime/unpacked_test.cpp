@@ -93,7 +93,7 @@ class Unpacked : public testing::Test {
     matmul.family = "f";
     matmul.n = n;
     matmul.k = k;
-    matmul.tuning = {8, 4, 0, TW_ROWS_FIRST};  // several slices in both directions
+    matmul.tuning = {8, 4, 0, TW_ROWS_FIRST, TW_DECODE_UNSET};  // several slices in both directions
     const tw_device device = plain();
     EXPECT_EQ(tw_plan_create_from(&registry, &device, &matmul, &plan), TW_OK);
     for (size_t i = 0; i < n * k; ++i) weights.push_back(static_cast<float>(i % 7) - 3);

@@ -46,7 +46,7 @@ Record baseline(const std::string& kernel, size_t m) {
   r.core.features = "avx2 fma f16c bmi2";
   r.problem = {kFamily, 512, 256, 0, "", m};
   r.measured_n = 512;
-  r.ran = {kernel, hash_of(kernel), "avx2", layout_of(kernel), "", 64, m, "rows", 8192};
+  r.ran = {kernel, hash_of(kernel), "avx2", layout_of(kernel), "", 64, m, "rows", 8192, ""};
   r.ns = {1000, 990, 980, {}};
   return r;
 }

@@ -12,8 +12,10 @@ namespace {
 
 /// What a choice that was measured on `there` is for a core of `here`.
 tw_match match(const tw_core_kind& there, const tw_device& here, const tw_cluster& cluster) {
-  const tw_setting setting = {
-      1, 1, "tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp4x4_1x4_scalar", {64, 1, 0, TW_COLUMNS_FIRST}};
+  const tw_setting setting = {1,
+                              1,
+                              "tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp4x4_1x4_scalar",
+                              {64, 1, 0, TW_COLUMNS_FIRST, TW_DECODE_UNSET}};
   const tw_chosen chosen = {
       "matmul_clamp_f32_qai8dxp_qsi4cxp", 64, 64, 0, TW_SCALES_UNSET, 1, there, &setting, 1};
   auto matmul = tilewright::sized<tw_matmul>();

@@ -26,7 +26,8 @@ Record sample_record() {
                 256,
                 64,
                 "rows",
-                1024};
+                1024,
+                "no"};
   record.outcome = Outcome::ok;
   record.ns = {1234.5, 1200.25, 1190.1, {1234.5, 1190.1, 1e6 / 3}};
   record.ratio = {1.05, 1.01, 1.09, 40};

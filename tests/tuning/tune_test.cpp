@@ -108,6 +108,25 @@ TEST(Tune, APlantedRecordFlipsTheChoiceOfAFreshProcess) {
   EXPECT_NE(before.rows.at(5).at("kernel"), kernel->name);
 }
 
+// Whether weights become floats first is measured, too.
+TEST(Tune, DecodingIsMeasuredBesideWhatReadsPackedWeights) {
+  Job job = small_job(1);
+  Wanted& wanted = job.matmuls[0].wanted;
+  wanted.family = "matmul_clamp_f32_f32_qai4c32p";
+  wanted.block = 32;
+  wanted.scales = "f16";
+  wanted.mix = {{64, 1}};
+  const Answer answer = tune(TW_TUNER, job);
+  EXPECT_EQ(answer.status, 0);
+  std::map<std::string, size_t> counts;
+  for (const Record& r : answer.records) {
+    if (r.outcome == Outcome::ok) ++counts[r.ran.decodes];
+  }
+  EXPECT_NE(counts["yes"], 0U);
+  EXPECT_NE(counts["no"], 0U);
+  EXPECT_EQ(counts[""], 0U);
+}
+
 TEST(Tune, WhatIsKnownIsNotMeasuredAgain) {
   Job job = small_job(1);
   size_t rows = 0;

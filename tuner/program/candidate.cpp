@@ -12,8 +12,11 @@ struct Destroy {
 using Plan = std::unique_ptr<tw_plan, Destroy>;
 
 /// Null when the plan is refused. kernel null: the plan's.
-Plan plan_with(const tw_device& device, const Wanted& wanted, size_t m, const char* kernel) {
-  const tw_setting setting{m, m, kernel, {}};
+Plan plan_with(const tw_device& device, const Wanted& wanted, size_t m, const char* kernel,
+               tw_decode decode) {
+  tw_tuning tuning = {};
+  tuning.decode = decode;
+  const tw_setting setting{m, m, kernel, tuning};
   const tw_mix mix{m, 1};
   tw_matmul matmul = matmul_of(wanted);
   matmul.mix = &mix;
@@ -54,11 +57,13 @@ Configuration configuration_of(const Candidate& candidate) {
   run.order = candidate.tuning.order == TW_ROWS_FIRST ? "rows" : "columns";
   const size_t prefetch = candidate.tuning.rhs_prefetch;
   run.prefetch = prefetch == TW_PREFETCH_OFF ? 0 : prefetch;
+  const tw_decode decode = candidate.tuning.decode;
+  run.decodes = decode == TW_DECODE_UNSET ? "" : decode == TW_DECODE_ALWAYS ? "yes" : "no";
   return run;
 }
 
 Candidate planned_candidate(const tw_device& device, const Wanted& wanted, size_t m) {
-  const Plan plan = plan_with(device, wanted, m, nullptr);
+  const Plan plan = plan_with(device, wanted, m, nullptr, TW_DECODE_UNSET);
   if (plan == nullptr) throw std::runtime_error(tw_error_message());
   return candidate_of(plan.get(), m);
 }
@@ -70,7 +75,7 @@ std::vector<Candidate> kernel_candidates(const tw_device& device, const Wanted& 
   std::vector<std::pair<double, Candidate>> found;
   for (const tw_kernel* row : rows) {
     if (row->family != wanted.family) continue;
-    const Plan plan = plan_with(device, wanted, m, row->name);
+    const Plan plan = plan_with(device, wanted, m, row->name, TW_DECODE_NEVER);
     if (plan != nullptr)
       found.push_back({tw_plan_cycles(plan.get(), m), candidate_of(plan.get(), m)});
   }
@@ -98,12 +103,23 @@ std::vector<Candidate> prefetch_neighbors(const Candidate& candidate, const Want
   return neighbors;
 }
 
+std::vector<Candidate> decode_neighbors(const tw_device& device, const Candidate& candidate,
+                                        const Wanted& wanted, size_t m) {
+  constexpr double hopeless = 2;
+  if (candidate.tuning.decode != TW_DECODE_NEVER) return {};
+  const Plan packed = plan_with(device, wanted, m, candidate.kernel->name, TW_DECODE_NEVER);
+  const Plan decoded = plan_with(device, wanted, m, candidate.kernel->name, TW_DECODE_ALWAYS);
+  const double cycles = tw_plan_cycles(decoded.get(), m);
+  if (cycles > hopeless * tw_plan_cycles(packed.get(), m)) return {};
+  return {candidate_of(decoded.get(), m)};
+}
+
 std::vector<Candidate> block_neighbors(const Candidate& candidate, const Wanted& wanted, size_t m) {
   std::vector<Candidate> neighbors;
   const auto add = [&](size_t n_block, size_t m_block, tw_order order) {
     Candidate other = candidate;
     other.tuning = {std::min(n_block, wanted.n), std::min(m_block, m),
-                    candidate.tuning.rhs_prefetch, order};
+                    candidate.tuning.rhs_prefetch, order, candidate.tuning.decode};
     neighbors.push_back(other);
   };
   const tw_tuning& t = candidate.tuning;

@@ -79,6 +79,7 @@ std::unique_ptr<measure::PlannedMatmul> Shape::make(const Candidate& candidate, 
   options.rhs_layout = layout;
   options.team = input_.team;
   options.settings = {{m, m, candidate.kernel->name, candidate.tuning}};
+  options.scratch = true;
   const auto packed = packed_.find(layout);
   if (packed != packed_.end()) options.packed = packed->second;
   auto matmul = std::make_unique<measure::PlannedMatmul>(input_.device, weights_, options);

@@ -139,7 +139,10 @@ class Search {
     cell.drop(0.08, 4);
     for (int pass = 0; pass < kPasses; ++pass) {
       const size_t tried = cell.tried();
-      for (const Candidate& c : cell.best(2)) enter(cell, prefetch_neighbors(c, wanted), part / 2);
+      for (const Candidate& c : cell.best(2)) {
+        enter(cell, decode_neighbors(input_.device, c, wanted, cell.m()), part / 2);
+        enter(cell, prefetch_neighbors(c, wanted), part / 2);
+      }
       cell.race(3, part, false);
       cell.drop(0.06, 5);
       enter(cell, block_neighbors(cell.best(1)[0], wanted, cell.m()), part);
@@ -168,6 +171,9 @@ class Search {
     for (const Candidate& kernel : kernel_candidates(input_.device, wanted, cell.m(), kHopeless)) {
       std::vector<Candidate> distances = prefetch_neighbors(kernel, wanted);
       distances.push_back(kernel);
+      for (const Candidate& c : decode_neighbors(input_.device, kernel, wanted, cell.m())) {
+        distances.push_back(c);
+      }
       for (const Candidate& distance : distances) {
         all.push_back(distance);
         for (const Candidate& c : block_neighbors(distance, wanted, cell.m())) all.push_back(c);
@@ -201,7 +207,7 @@ Candidate candidate_of(const Configuration& run) {
   candidate.kernel = tw_find_kernel(run.kernel.c_str());
   if (candidate.kernel == nullptr) measure::fail(fmt::format("no kernel {}", run.kernel));
   candidate.tuning = {run.n_block, run.m_block, run.prefetch == 0 ? TW_PREFETCH_OFF : run.prefetch,
-                      run.order == "rows" ? TW_ROWS_FIRST : TW_COLUMNS_FIRST};
+                      run.order == "rows" ? TW_ROWS_FIRST : TW_COLUMNS_FIRST, decode_of(run)};
   return candidate;
 }
 

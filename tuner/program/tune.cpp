@@ -252,7 +252,8 @@ class Tuning {
                       {"n_block", r.run.n_block},
                       {"m_block", r.run.m_block},
                       {"order", r.run.order},
-                      {"prefetch", r.run.prefetch}});
+                      {"prefetch", r.run.prefetch},
+                      {"decodes", r.run.decodes}});
     }
     const Wanted& wanted = matmul.wanted;
     emit_(nlohmann::json{{"event", "choice"},

@@ -161,12 +161,21 @@ typedef enum tw_order {
   TW_ROWS_FIRST
 } tw_order;
 
+/* Whether weights are decoded in the caller's scratch once for all rows, where the plan has a
+ * decoder and runs have the scratch that tw_scratch_bytes wants. */
+typedef enum tw_decode {
+  TW_DECODE_UNSET = 0, /* the plan's: where its cost model expects that to take fewer cycles */
+  TW_DECODE_NEVER,
+  TW_DECODE_ALWAYS
+} tw_decode;
+
 /* What a plan would otherwise choose. All zero: the plan chooses. */
 typedef struct tw_tuning {
   size_t n_block;      /* columns of a slice; rounded up to whole tiles */
   size_t m_block;      /* rows of a slice; rounded down to whole tiles, at least one */
   size_t rhs_prefetch; /* distance in bytes; TW_PREFETCH_OFF: none */
   tw_order order;
+  tw_decode decode;
 } tw_tuning;
 #define TW_PREFETCH_OFF SIZE_MAX
 
@@ -240,7 +249,8 @@ TW_API tw_status tw_plan_segments(const tw_plan* plan, size_t m, tw_segment* seg
 TW_API tw_status tw_plan_decoder(const tw_plan* plan, size_t m, const tw_kernel** decoder);
 /* The cost model's estimate for m rows on one core. */
 TW_API double tw_plan_cycles(const tw_plan* plan, size_t m);
-/* Prefetch distance, blocks and order in effect for m rows. */
+/* Prefetch distance, blocks, order and, of plans that have a decoder, whether that is used, in
+ * effect for m rows. */
 TW_API tw_status tw_plan_tuning(const tw_plan* plan, size_t m, tw_tuning* tuning);
 
 /* ---- pack the weights (rhs) ---- */
