@@ -26,7 +26,8 @@ constexpr size_t kShownTiles = 8;
 Family family_named(const std::string& wanted, const std::vector<Variant>& variants) {
   std::set<std::string> names;
   for (const Variant& variant : variants) {
-    if (variant.family.operation != Operation::matmul) continue;  // these have tiles only
+    const Operation its = variant.family.operation;
+    if (its != Operation::matmul && its != Operation::decoded) continue;  // these have tiles only
     if (variant.family.name == wanted) return variant.family;
     names.insert(variant.family.name);
   }
@@ -46,6 +47,12 @@ SweepAim aim_of(const SweepOptions& options, const std::vector<Variant>& variant
   if (!has_blocks && (options.block != 0 || !options.scales.empty())) {
     throw UsageError(
         fmt::format("{} has no blocks: leave --block and --scales away", aim.family.name));
+  }
+  if (aim.family.operation == Operation::decoded && options.measure > 0) {
+    throw UsageError(fmt::format(
+        "--measure is not possible with {}, whose weights a decoder makes and no packer: "
+        "the model orders its tiles",
+        aim.family.name));
   }
   aim.scales = aim.family.rhs->scale_type;
   if (has_blocks) aim.block = options.block != 0 ? options.block : aim.family.rhs->block;

@@ -136,6 +136,8 @@ SweepPoint point_of(const Variant& variant) {
   SweepPoint point{variant.technique, {}, variant.tile, variant.knobs, variant.rows_of};
   point.panels = {variant.lhs.panel, variant.rhs.panel, variant.rhs.order.kr, variant.style,
                   variant.rhs.block};
+  // A decoder may have joined groups of k: as they were packed is not told.
+  if (variant.family.operation == Operation::decoded) point.panels.kr = 0;
   if (variant.rhs.block != 0) {
     point.panels.scales = field_of(variant.rhs, float_scale(variant.rhs)).type;
   }
@@ -146,11 +148,14 @@ SweepPoint point_of(const Variant& variant) {
 }
 
 std::string spec_head(const Family& family) {
-  const std::string from = family.lhs->quantized_on_the_fly ? ", from: [f32]" : "";
+  const bool packs = family.operation != Operation::decoded;
+  const std::string lhs_from = packs && family.lhs->quantized_on_the_fly ? ", from: [f32]" : "";
+  const std::string rhs_from =
+      packs ? fmt::format(", from: [{}]", fmt::join(family.rhs_from, ", ")) : "";
   return fmt::format(
-      "family: {}\nlhs: {{format: {}{}}}\nrhs: {{format: {}, from: [{}]}}\ndst: {}\n{}{}kernels:\n",
-      family.name, family.lhs->name, from, family.rhs->name, fmt::join(family.rhs_from, ", "),
-      output_name(family.dst), family.accumulate ? "accumulate: true\n" : "",
+      "family: {}\nlhs: {{format: {}{}}}\nrhs: {{format: {}{}}}\ndst: {}\n{}{}kernels:\n",
+      family.name, family.lhs->name, lhs_from, family.rhs->name, rhs_from, output_name(family.dst),
+      family.accumulate ? "accumulate: true\n" : "",
       family.sums == ElementType::f16 ? "sums: f16\n" : "");
 }
 
@@ -167,9 +172,11 @@ std::string entry_text(const SweepAim& aim, const SweepPoint& point) {
   }
   const std::string bias =
       point.panels.bias ? fmt::format(", bias: {}", output_name(*point.panels.bias)) : "";
-  text += fmt::format("panels: {{lhs: {}, rhs: {}, kr: {}{}}}, tile: {{m: {}, n: {}}}, knobs: {{",
-                      to_string(point.panels.lhs), to_string(point.panels.rhs), point.panels.kr,
-                      bias, to_string(point.tile.m), to_string(point.tile.n));
+  const std::string kr =
+      point.panels.kr != 0 ? fmt::format(", kr: {}", point.panels.kr) : "";  // else as usual
+  text += fmt::format("panels: {{lhs: {}, rhs: {}{}{}}}, tile: {{m: {}, n: {}}}, knobs: {{",
+                      to_string(point.panels.lhs), to_string(point.panels.rhs), kr, bias,
+                      to_string(point.tile.m), to_string(point.tile.n));
   text +=
       fmt::format("unroll_k: {}, accumulators: {}", point.knobs.unroll_k, point.knobs.accumulators);
   if (point.knobs.prefetch != Prefetch::none) {

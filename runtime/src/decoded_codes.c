@@ -37,47 +37,44 @@ static double row_cycles(const tw_choice* choice) {
   return choice->tile_cycles / (double)choice->tile_m;
 }
 
-/* Keeps the fastest of those that read the same rows, and panels at a time or parts of them. */
-static void choose_kernel(const tw_plan* plan, const tw_kernel* kernel, const tw_choice* own,
-                          tw_choice* choice) {
-  tw_choice other;
-  if (kernel->rhs == plan->decoding.decoder->decoded && kernel->lhs == own->kernel->lhs &&
-      kernel->dst == own->kernel->dst && kernel->accumulate == own->kernel->accumulate &&
-      tw_runnable_kernel(kernel, &plan->device) && tw_make_choice(plan, kernel, &other) &&
-      plan->rhs_panel % other.tile_n == 0 &&
-      (choice->kernel == NULL || DECODED * row_cycles(&other) < row_cycles(choice))) {
-    other.tile_cycles *= DECODED;
-    *choice = other;
+/* Keeps it for each of the plan's own kernels whose rows it reads, and panels at a time or parts of
+ * them, where it is faster than what is there. False: for none. */
+static bool offer_kernel(tw_plan* plan, const tw_kernel* kernel) {
+  bool kept = false;
+  tw_choice choice;
+  if (kernel->rhs != plan->decoding.decoder->decoded ||
+      !tw_runnable_kernel(kernel, &plan->device) || !tw_make_choice(plan, kernel, &choice) ||
+      plan->rhs_panel % choice.tile_n != 0) {
+    return false;
   }
-}
-
-static void choose_kernels(const tw_plan* plan, const tw_choice* own, tw_choice* choice) {
-  const tw_registry* registry = &plan->registry;
-  choice->kernel = NULL;
-  for (size_t i = 0; i < registry->kernel_count; ++i) {
-    choose_kernel(plan, &registry->kernels[i], own, choice);
+  choice.tile_cycles *= DECODED;
+  for (size_t i = 0; i < plan->split.count + plan->split.named; ++i) {
+    const tw_kernel* own = plan->split.choices[i].kernel;
+    tw_choice* best = &plan->decoding.split.choices[i];
+    if (kernel->lhs == own->lhs && kernel->dst == own->dst &&
+        kernel->accumulate == own->accumulate &&
+        (best->kernel == NULL || row_cycles(&choice) < row_cycles(best))) {
+      *best = choice;
+      kept = true;
+    }
   }
-  for (size_t i = 0; i < registry->part_count; ++i) {
-    choose_kernel(plan, &registry->parts[i], own, choice);
-  }
+  return kept;
 }
 
 void tw_choose_codes(tw_plan* plan, const tw_matmul* matmul, double segment_cycles) {
+  const tw_registry* registry = &plan->registry;
   tw_decoding* decoding = &plan->decoding;
   if (matmul->kernel != NULL || plan->taps != 0) return;
-  for (size_t i = 0; i < plan->registry.decoder_count && decoding->decoder == NULL; ++i) {
-    const tw_kernel* row = &plan->registry.decoders[i];
-    if (is_decoder(plan, row)) decoding->decoder = row;
+  for (size_t i = 0; i < registry->decoder_count && decoding->decoder == NULL; ++i) {
+    if (is_decoder(plan, &registry->decoders[i])) decoding->decoder = &registry->decoders[i];
   }
   if (decoding->decoder == NULL) return;
-  bool any = false;
-  const tw_split* own = &plan->split;
-  for (size_t i = 0; i < own->count + own->named; ++i) {
-    tw_choice* choice = &decoding->split.choices[i];
-    choose_kernels(plan, &own->choices[i], choice);
-    any |= choice->kernel != NULL;
-  }
   decoding->split.segment_cycles = segment_cycles;
+  bool any = false;
+  for (size_t i = 0; i < registry->kernel_count; ++i) {
+    any |= offer_kernel(plan, &registry->kernels[i]);
+  }
+  for (size_t i = 0; i < registry->part_count; ++i) any |= offer_kernel(plan, &registry->parts[i]);
   if (!any) decoding->decoder = NULL;
 }
 

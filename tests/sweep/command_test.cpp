@@ -153,6 +153,8 @@ TEST(SweepCommand, Errors) {
   expect("matmul_clamp_f32_f32_f32p --isa avx2 --core abacus", 1, "abacus");
   expect("matmul_clamp_f32_f32_f32p --isa aarch64", 2, "a table for others to extend");
   expect("matmul_clamp_f32_f32_f32p", 2, "--isa");
+  expect("matmul_decoded_clamp_f32_qsi8d32p_qsi5c32p --isa avx2 --measure 1", 2,
+         "--measure is not possible with matmul_decoded_clamp_f32_qsi8d32p_qsi5c32p");
 }
 
 }  // namespace

@@ -39,7 +39,9 @@ TEST(SweepPoints, AKernelsEntryMakesItAgain) {
   IsaLibrary isas(kTemplates);
   size_t count = 0;
   for (const Variant& variant : shipped_variants(isas)) {
-    if (!variant.isa->can_print_assembly || variant.family.operation != Operation::matmul) continue;
+    const Operation its = variant.family.operation;
+    const bool is_swept = its == Operation::matmul || its == Operation::decoded;
+    if (!variant.isa->can_print_assembly || !is_swept) continue;
     const Variant again = variant_of(aim_of(variant), point_of(variant), isas);
     EXPECT_EQ(again.name(), variant.name());
     EXPECT_EQ(canonical(again.lhs), canonical(variant.lhs));
