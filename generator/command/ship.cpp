@@ -84,13 +84,15 @@ std::vector<tuner::Winner> winners_of(const ShipOptions& options, const Places& 
 std::vector<ChosenKernel> chosen_kernels(const ShipOptions& options,
                                          const std::vector<tuner::Winner>& winners) {
   std::vector<ChosenKernel> chosen;
-  for (const std::string& name : options.kernels) chosen.push_back({name, "asked for by name"});
+  for (const std::string& name : options.kernels)
+    chosen.push_back({name, "asked for by name", false});
   for (const tuner::Winner& winner : winners) {
     for (const tuner::RowsChoice& rows : winner.choice.rows) {
       chosen.push_back(
           {rows.run.kernel,
            fmt::format("fastest on {} for {} of {}x{}, among others", winner.core.name,
-                       tuner::counted_text(rows.m, "row"), winner.wanted.n, winner.wanted.k)});
+                       tuner::counted_text(rows.m, "row"), winner.wanted.n, winner.wanted.k),
+           rows.run.decodes == "yes"});
     }
   }
   return chosen;

@@ -76,4 +76,12 @@ const Row* Isa::row_for(OpCode code, int bits, Length bytes,
   return row == rows.end() ? nullptr : &*row;
 }
 
+bool includes(const Isa& isa, const Isa& other) {
+  return isa.architecture == other.architecture &&
+         std::all_of(other.features.begin(), other.features.end(), [&](const std::string& feature) {
+           return std::find(isa.features.begin(), isa.features.end(), feature) !=
+                  isa.features.end();
+         });
+}
+
 }  // namespace tw

@@ -184,4 +184,7 @@ struct Isa {
   [[nodiscard]] int64_t lanes32() const { return vector_bytes.fixed / 4; }
 };
 
+/// Whether what runs `isa` runs `other`, too.
+bool includes(const Isa& isa, const Isa& other);
+
 }  // namespace tw

@@ -25,15 +25,6 @@ constexpr const char* legend =
     "this ISA. CPUs with SVE2 or SME run those of NEON, too. A number says why an ISA has "
     "none:\n\n";
 
-/// Whether what runs `isa` runs `other`, too.
-bool includes(const Isa& isa, const Isa& other) {
-  return isa.architecture == other.architecture &&
-         std::all_of(other.features.begin(), other.features.end(), [&](const std::string& feature) {
-           return std::find(isa.features.begin(), isa.features.end(), feature) !=
-                  isa.features.end();
-         });
-}
-
 std::vector<const Isa*> isas_of(const Variants& variants) {
   std::vector<const Isa*> isas;
   for (const Variant* v : variants) {

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "emit/file_template.h"
+#include "lower/lower.h"
 #include "pipeline/kernel_names.h"
 
 namespace tw {
@@ -56,6 +57,36 @@ void add(Selection& selection, const ChosenKernel& kernel) {
   if (!known) selection.kernels.push_back(kernel);
 }
 
+/// Of those that read the same rows, or the caller's.
+bool multiplies_decoded(const Variant& decoder, const Variant& packed, const Variant& other) {
+  if (other.family.dst != packed.family.dst || !includes(*packed.isa, *other.isa)) return false;
+  if (makes_codes(decoder.family)) {
+    return other.rhs == decoder.decoded && other.lhs == packed.lhs &&
+           other.family.accumulate == packed.family.accumulate;
+  }
+  return other.family.operation == Operation::matmul && is_unpacked(other.lhs) &&
+         other.rhs.element == decoder.family.dst && other.rhs.panel == decoded_panel(decoder);
+}
+
+void add_decoders(Selection& selection, const std::vector<Variant>& variants,
+                  const Variant& packed) {
+  for (const Variant& decoder : variants) {
+    if (decoder.family.operation != Operation::decode || !(decoder.rhs == packed.rhs) ||
+        decoder.isa != packed.isa || decoder.family.dst == ElementType::bf16) {
+      continue;
+    }
+    for (const std::string& row : row_names(decoder)) {
+      add(selection, {row, "decodes weights once for many rows"});
+    }
+    for (const Variant& other : variants) {
+      if (!multiplies_decoded(decoder, packed, other)) continue;
+      for (const std::string& row : row_names(other)) {
+        add(selection, {row, "multiplies by decoded weights"});
+      }
+    }
+  }
+}
+
 Selection with_portable(const std::vector<Variant>& variants,
                         const std::vector<ChosenKernel>& chosen) {
   Selection selection;
@@ -63,6 +94,7 @@ Selection with_portable(const std::vector<Variant>& variants,
   for (const ChosenKernel& kernel : chosen) {
     wanted.push_back(&find_row(variants, kernel.name));
     add(selection, kernel);
+    if (kernel.decodes) add_decoders(selection, variants, *wanted.back());
   }
   std::set<std::string> without;
   for (const Variant* one : wanted) {

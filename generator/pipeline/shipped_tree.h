@@ -10,6 +10,8 @@ namespace tw {
 struct ChosenKernel {
   std::string name;
   std::string why;
+  /// Its weights are decoded first: what does that, and what multiplies by those, ships, too.
+  bool decodes = false;
 };
 
 struct ShipSources {

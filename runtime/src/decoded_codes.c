@@ -66,7 +66,8 @@ void tw_choose_codes(tw_plan* plan, const tw_matmul* matmul, double segment_cycl
   tw_decoding* decoding = &plan->decoding;
   if (matmul->kernel != NULL || plan->taps != 0) return;
   for (size_t i = 0; i < registry->decoder_count && decoding->decoder == NULL; ++i) {
-    if (is_decoder(plan, &registry->decoders[i])) decoding->decoder = &registry->decoders[i];
+    const tw_kernel* row = &registry->decoders[i];
+    if (is_decoder(plan, row)) decoding->decoder = row;
   }
   if (decoding->decoder == NULL) return;
   decoding->split.segment_cycles = segment_cycles;

@@ -19,9 +19,12 @@ const std::string kWide = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx2_
 const std::string kOneRow = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp16x4_1x16_avx2_near_asm";
 const std::string kArm = "tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_asm";
 
+const std::string kQ5K = "tw_matmul_clamp_f32_qsi8d32p2x4_qmi5k32p8x4_2x8_avx2_far_asm";
+const std::string kFloats = "tw_matmul_clamp_f32_f32_qai4c32p16x4_3x16_avx2_fma_far_asm";
+
 /// As a tuning of the specs as they are now would have them.
 uint64_t hash_of(const std::string& kernel) {
-  static const auto hashes = content_hashes({kWide, kOneRow, kArm});
+  static const auto hashes = content_hashes({kWide, kOneRow, kArm, kQ5K, kFloats});
   return hashes.at(kernel);
 }
 
@@ -115,6 +118,45 @@ TEST_F(Choices, TheShippedTestNoticesARuntimeThatForgetsThem) {
   const Ran ran = build(folder_, quickly + "-DCMAKE_C_FLAGS=-Wno-unused-parameter");
   EXPECT_NE(ran.status, 0);
   EXPECT_NE(ran.output.find("WRONG choice"), std::string::npos) << ran.output;
+}
+
+/// Of another family, whose blocks have scales of that type.
+Record decoded(const std::string& kernel, const char* family, size_t block, const char* scales) {
+  Record r = baseline(kernel, 64);
+  r.problem = {family, 512, 256, block, scales, 64};
+  r.ran.decodes = "yes";
+  return r;
+}
+
+// What decodes them, and what multiplies by what that makes: bytes for the same rows, or floats.
+TEST_F(Choices, WhatDecodesWeightsShipsWhereThatHasWon) {
+  const struct {
+    Record record;
+    std::vector<const char*> files;
+  } cases[] = {{decoded(kQ5K, "matmul_clamp_f32_qsi8d32p_qmi5k32p", 256, "f16"),
+                {"tw_decode_s8_qmi5k32p8x4_1x8_avx2_near_asm.S",
+                 "tw_matmul_decoded_clamp_f32_qsi8d32p2x4_qmi5k32p8x4_4x8_avx2_asm.S"}},
+               {decoded(kFloats, "matmul_clamp_f32_f32_qai4c32p", 32, "f16"),
+                {"tw_decode_f32_qai4c32p16x4_1x16_avx2_fma_near_asm.S",
+                 "tw_matmul_clamp_f32_f32_f32p16x1_6x16_avx2_u4_far_asm.S",
+                 "tw_matmul_acc_clamp_f32_f32_f32p16x1_6x16_avx2_u4_far_asm.S"}}};
+  for (const auto& [record, files] : cases) {
+    folder_.write("w.yaml", "workload: w\nfamily: " + record.problem.family +
+                                "\nmatmuls: [{name: a, n: 512, k: 256}]\nm: [64]\n");
+    for (const bool decodes : {true, false}) {
+      fs::remove_all(folder_.path() / "out");
+      Record its = record;
+      its.ran.decodes = decodes ? "yes" : "no";
+      const Ran ran = ship({its});
+      ASSERT_EQ(ran.status, 0) << ran.output;
+      for (const char* file : files) {
+        EXPECT_EQ(fs::exists(folder_.path() / "out/kernels" / file), decodes) << file;
+      }
+      EXPECT_NE(read(folder_.path() / "out/kernels/choices.c")
+                    .find(decodes ? "TW_DECODE_ALWAYS" : "TW_DECODE_NEVER"),
+                std::string::npos);
+    }
+  }
 }
 
 // Every number of threads that was measured has its own choice.
