@@ -3,17 +3,18 @@
  * rows that are packed for the plan's own kernels are read by those of bytes that read such rows:
  * of int4 with a scale a column those of int8, of blocks those that stand with the parts.
  *
- * Sums of integers are exact: outputs have the same bits either way, whatever is decoded for which
- * rows. So each segment is multiplied by what takes it fewer cycles. */
+ * Sums of integers are exact, and floats are added in the same order: outputs have the same bits
+ * either way, whatever is decoded for which rows, unless k would go by in parts (deep.c). So each
+ * segment is multiplied by what takes it fewer cycles. */
 #include <math.h>
 
 #include "internal.h"
 
 enum { CALL_CYCLES = 100 /* to decode a panel: as plan.c's, to enter a kernel */ };
 
-/* What decodes takes slots of what multiplies, too, where cores deal operations out to any of their
- * pipes, which the model does not. Measured (Zen 5, AVX-VNNI): Q5_0 and Q5_K, of which it says that
- * both take as long, are a tenth faster decoded. */
+/* Of x86: what decodes takes slots of what multiplies, too, where cores deal operations out to any
+ * of their pipes, which the model does not. Measured (Zen 5, AVX-VNNI): Q5_0 and Q5_K, of which it
+ * says that both take as long, are a tenth faster decoded. */
 static const double DECODED = 0.95;
 
 bool tw_decodes_codes(const tw_plan* plan) {
@@ -47,7 +48,7 @@ static bool offer_kernel(tw_plan* plan, const tw_kernel* kernel) {
       plan->rhs_panel % choice.tile_n != 0) {
     return false;
   }
-  choice.tile_cycles *= DECODED;
+  if (plan->core != NULL) choice.tile_cycles *= DECODED;
   for (size_t i = 0; i < plan->split.count + plan->split.named; ++i) {
     const tw_kernel* own = plan->split.choices[i].kernel;
     tw_choice* best = &plan->decoding.split.choices[i];
