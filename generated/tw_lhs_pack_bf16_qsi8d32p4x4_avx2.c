@@ -18,6 +18,8 @@
 //          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
 // into lhs i8 m4 kr4 k%32 b32 [data/b|sums:i32*-1/b|scales:f32/b] (c743b26497df8238)
 //          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
+// into lhs i8 m4 kr4 k%32 b32 [data/b|sums:i32*-64/b|scales:f32/b] (2dd837fff7d892cd)
+//          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
 // into lhs i8 m4 kr4 k%32 b128 [data/b|sums:i32*-1/b|scales:f32/b] (7dbc44c7d049c958)
 //          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
 // into lhs i8 m4 kr4 k%32 b256 [data/b|sums:i32*-2/b|scales:f32/b] (1d987ba472838fa9)
@@ -27,6 +29,7 @@
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (74036a528d9887bb)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (99adfc170c2add03)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (68f4de9f233e69e6)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (162f26b6d3523fd9)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi1c128p.yaml (92c450f59abf196b)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi2c32p.yaml (442f91086c2b4a5d)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (1ecf157bfaf726d4)

@@ -10,8 +10,6 @@
 //          | 64 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
 // into lhs i16 m4 kr4 even-first k%32 b256 [data/b|sums:i32*-128/b|scales:f32/b] (43204a962822cd4e)
 //          | 64 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
-// into lhs i16 m4 kr4 even-first k%32 b32 [data/b|sums:i32*-64/b|scales:f32/b] (19e1caee1427fc01)
-//          | 64 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (20a357c82aacb6da)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (162f26b6d3523fd9)

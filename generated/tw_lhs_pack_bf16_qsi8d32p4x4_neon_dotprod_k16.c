@@ -14,7 +14,7 @@
 // from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (20a357c82aacb6da)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (a0491878a3b9fc70)
 // from   specs/matmul_clamp_f32_qsi8d32p_qnv4k16p.yaml (fa34a7bba3f9e28c)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (df57cfae2158b7b1)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (cfa66b258eb9263e)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (af530ace53606003)
 // again  tilewright generate
 

@@ -10,7 +10,7 @@
 //          | 32 x k bits of codes | 8 i32 x sums a block | 8 f32 x scales a block |
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (a0491878a3b9fc70)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (df57cfae2158b7b1)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (cfa66b258eb9263e)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

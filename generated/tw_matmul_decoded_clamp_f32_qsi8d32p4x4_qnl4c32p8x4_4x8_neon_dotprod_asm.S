@@ -8,7 +8,7 @@
 //     | 64 x k bits of codes | 8 f16 x scales a block | 8 f32 x bias |
 // tile 4 x 8: needs 26 vector registers on neon_dotprod (8 accumulators + 18 operands), 32 exist
 //
-// from   specs/matmul_decoded_clamp_f32_qsi8d32p_qmi2k16p.yaml (c66d2d7b25107802)
+// from   specs/matmul_decoded_clamp_f32_qsi8d32p_qmi2k16p.yaml (95be67be9e073478)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 128 x k bits of codes | 16 f16 x scales a block | 16 f32 x bias |
 // tile 4 x 16: needs 16 vector registers on avx_vnni (13 accumulators + 3 operands), 16 exist
 //
-// from   specs/matmul_decoded_clamp_f32_qsi8d32p_qmi2k16p.yaml (c66d2d7b25107802)
+// from   specs/matmul_decoded_clamp_f32_qsi8d32p_qmi2k16p.yaml (95be67be9e073478)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 8 f16 x scale_steps | 8 f16 x minimum_steps | 64 x k bits of codes | 8 i8 x scales a block | 8 i8 x minimums a block | 8 f32 x bias |
 // tile 12 x 4: needs 27 vector registers on neon_i8mm (12 accumulators + 15 operands), 32 exist
 //
-// from   specs/matmul_decoded_clamp_f32_qsi8d32p_qmi2k16p.yaml (c66d2d7b25107802)
+// from   specs/matmul_decoded_clamp_f32_qsi8d32p_qmi2k16p.yaml (95be67be9e073478)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 4 f16 x scale_steps | 32 x k bits of codes | 4 i8 x scales a block | 4 f32 x bias |
 // tile 8 x 4: needs 23 vector registers on neon_i8mm (8 accumulators + 15 operands), 32 exist
 //
-// from   specs/matmul_decoded_clamp_f32_qsi8d32p_qmi2k16p.yaml (c66d2d7b25107802)
+// from   specs/matmul_decoded_clamp_f32_qsi8d32p_qmi2k16p.yaml (95be67be9e073478)
 // again  tilewright generate
 //
 // Registers in loop k:

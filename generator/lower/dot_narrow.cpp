@@ -1,6 +1,6 @@
 // Technique `dot` where products of neighbours add up in 16 bits: a group of 32 k, or a shorter
 // block, fits them, for any codes of up to 4 bits (16 products of 15 * -128 make -30720), of wider
-// ones fewer; then it is added to 32-bit sums.
+// ones fewer, down to those of one operand; then it is added to 32-bit sums.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,9 +20,10 @@ class NarrowDot : public Multiplier {
   explicit NarrowDot(const Variant& v)
       : rows_(v.tile.m.fixed),
         vectors_(ratio(v.tile.n, v.isa->vector_bytes.divided(4))),
-        group_(depth_of(v)),
+        depth_(depth_of(v)),
         in_memory_(has_loop(v) && !fit_registers(v)),
-        decoder_(v) {}
+        decoder_(v),
+        group_(std::max(depth_, decoder_.operands() * operand_k)) {}
 
   [[nodiscard]] int64_t group() const override { return group_; }
 
@@ -70,6 +71,7 @@ class NarrowDot : public Multiplier {
     std::vector<Value> narrow(static_cast<size_t>(rows_ * vectors_), no_value);
     const int64_t count = decoder_.operands();
     const int64_t vectors = group_ / (count * operand_k);
+    int64_t added = 0;  // values of k, in 16 bits
     for (int64_t i = g * vectors; i < (g + 1) * vectors; ++i) {
       const int64_t k = first_k(*t.rhs.layout, i);
       // Four operands of each vector and what blocks need are more than there are registers.
@@ -92,11 +94,9 @@ class NarrowDot : public Multiplier {
         for (int64_t r = 0; r < rows_; ++r) {
           multiply(t, load_activation(t, lhs, r, from, 32), codes, which, r, narrow);
         }
+        added += operand_k;
+        if (added % depth_ == 0) widen_all(t, narrow, sums);
       }
-    }
-    for (int64_t r = 0; r < rows_; ++r) {
-      Value start = no_value;  // of all the row's vectors
-      for (int64_t j = 0; j < vectors_; ++j) widen(t, r, j, narrow, start, sums);
     }
   }
 
@@ -151,6 +151,15 @@ class NarrowDot : public Multiplier {
     }
   }
 
+  /// Adds them to 32-bit sums; none are left.
+  void widen_all(const Tile1& t, std::vector<Value>& narrow, std::vector<Value>& sums) {
+    for (int64_t r = 0; r < rows_; ++r) {
+      Value start = no_value;  // of all the row's vectors
+      for (int64_t j = 0; j < vectors_; ++j) widen(t, r, j, narrow, start, sums);
+    }
+    std::fill(narrow.begin(), narrow.end(), no_value);
+  }
+
   void widen(const Tile1& t, int64_t r, int64_t j, const std::vector<Value>& narrow, Value& start,
              std::vector<Value>& sums) {
     const auto at = static_cast<size_t>(r * vectors_ + j);
@@ -171,9 +180,10 @@ class NarrowDot : public Multiplier {
   }
 
   int64_t rows_, vectors_;
-  int64_t group_;
-  bool in_memory_;  ///< the 32-bit sums, which are touched once in a group
+  int64_t depth_;   ///< values of k whose products fit 16 bits
+  bool in_memory_;  ///< the 32-bit sums, which are touched once in that many
   Decoder decoder_;
+  int64_t group_;  ///< that, or what a vector of codes holds
   Value ones_ = no_value;
   Value scratch_ = no_value;
   TotalsRoom totals_;

@@ -317,7 +317,7 @@ int64_t narrow_depth(const Format& rhs) {
                                 unsigned_offset(*rhs.table);
   int64_t k = std::min<int64_t>(most_k, rhs.block == 0 ? most_k : rhs.block);
   while (k / 2 * highest * 128 > most) k /= 2;
-  return k < operand_k * 8 / bits(rhs.element) ? 0 : k;
+  return k < operand_k ? 0 : k;
 }
 
 bool loads_starts(const OperandContract& contract) {

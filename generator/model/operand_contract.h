@@ -70,7 +70,7 @@ int code_of_zero(const OperandContract& contract, const Format& rhs);
 /// Whether values of a table are multiplied as unsigned bytes.
 bool holds_unsigned(const OperandContract& contract);
 /// Values of k whose products a lane of 16 bits holds, that of every other one (Contraction::
-/// dot_narrow), for codes of that format and activations of any 8 bits; 0: not those of one vector.
+/// dot_narrow), for codes of that format and activations of any 8 bits; 0: not of one operand.
 int64_t narrow_depth(const Format& rhs);
 /// Whether starts are ready in the layout: the sums times that.
 bool loads_starts(const OperandContract& contract);
