@@ -12,9 +12,8 @@
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax k  rcx n_left  rdx rhs  rsi dst  rdi args  r8 n  r9 rhs_stride  r10 block_left  r11 rhs
-//  rbx dst ...  rbp k_left  r12 rhs_prefetch  r13 ahead  ymm0 values  ymm1 mask  ymm2 raw_0 ...
-//  ymm3 lo_0 ...
+//  rax k  rcx n_left  rdx rhs  rsi dst  rdi args  r8 n  r9 rhs_stride  r10 k_left  r11 rhs_prefetch
+//  rbx rhs  rbp dst ...  r12 ahead  ymm0 values  ymm1 mask  ymm2 raw_0 ...  ymm3 lo_0 ...
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -44,20 +43,18 @@ tw_decode_s8_qnv4k16p16x4_1x16_avx2_near_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   endbr64
-  sub rsp, 40
-  .cfi_def_cfa_offset 48
+  sub rsp, 24
+  .cfi_def_cfa_offset 32
   mov qword ptr [rsp + 0], rbx
-  .cfi_offset rbx, -48
+  .cfi_offset rbx, -32
   mov qword ptr [rsp + 8], rbp
-  .cfi_offset rbp, -40
+  .cfi_offset rbp, -24
   mov qword ptr [rsp + 16], r12
-  .cfi_offset r12, -32
-  mov qword ptr [rsp + 24], r13
-  .cfi_offset r13, -24
+  .cfi_offset r12, -16
 #elif defined(_WIN32)
   .seh_proc tw_decode_s8_qnv4k16p16x4_1x16_avx2_near_asm
-  sub rsp, 56
-  .seh_stackalloc 56
+  sub rsp, 40
+  .seh_stackalloc 40
   mov qword ptr [rsp + 0], rsi
   .seh_savereg rsi, 0
   mov qword ptr [rsp + 8], rdi
@@ -68,8 +65,6 @@ tw_decode_s8_qnv4k16p16x4_1x16_avx2_near_asm:
   .seh_savereg rbp, 24
   mov qword ptr [rsp + 32], r12
   .seh_savereg r12, 32
-  mov qword ptr [rsp + 40], r13
-  .seh_savereg r13, 40
   .seh_endprologue
   mov rdi, rcx
 #endif
@@ -101,68 +96,61 @@ L(n):
   vmovd xmm1, r10d                                       // mask
   vpbroadcastd ymm1, xmm1
   mov r10, rax                                           // k
-  shr r10, 6                                             // super_blocks
-  mov r11, rdx                                           // rhs
-  mov rbx, rsi                                           // dst
+  shr r10, 4                                             // blocks
+  mov r11, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  mov rbx, rdx                                           // rhs
+  mov rbp, rsi                                           // dst
   test r10, r10
-  jz L(block_done)
-L(block):
-  mov rbp, 4
-  mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
-  test rbp, rbp
   jz L(k_done)
   .balign 64
 L(k):
-  lea r13, [r11 + r12]                                   // ahead
-  prefetcht0 byte ptr [r13 + 0]                          // ahead
-  vmovdqu ymm2, ymmword ptr [r11 + 0]                    // raw_0
+  lea r12, [rbx + r11]                                   // ahead
+  prefetcht0 byte ptr [r12 + 0]                          // ahead
+  vmovdqu ymm2, ymmword ptr [rbx + 0]                    // raw_0
   vpand ymm3, ymm2, ymm1                                 // lo_0
   vpsrlw ymm2, ymm2, 4                                   // hi_0
   vpand ymm2, ymm2, ymm1                                 // hi_0
   vpshufb ymm3, ymm0, ymm3                               // value_0
   vpshufb ymm2, ymm0, ymm2                               // value_0
-  vmovdqu ymmword ptr [rbx + 0], ymm3                    // value_0
-  vmovdqu ymmword ptr [rbx + 128], ymm2                  // value_0
-  vmovdqu ymm2, ymmword ptr [r11 + 32]                   // raw_1
+  vmovdqu ymmword ptr [rbp + 0], ymm3                    // value_0
+  vmovdqu ymmword ptr [rbp + 128], ymm2                  // value_0
+  vmovdqu ymm2, ymmword ptr [rbx + 32]                   // raw_1
   vpand ymm3, ymm2, ymm1                                 // lo_1
   vpsrlw ymm2, ymm2, 4                                   // hi_1
   vpand ymm2, ymm2, ymm1                                 // hi_1
   vpshufb ymm3, ymm0, ymm3                               // value_1
   vpshufb ymm2, ymm0, ymm2                               // value_1
-  vmovdqu ymmword ptr [rbx + 32], ymm3                   // value_1
-  vmovdqu ymmword ptr [rbx + 160], ymm2                  // value_1
-  prefetcht0 byte ptr [r13 + 64]                         // ahead
-  prefetcht0 byte ptr [r13 + 128]                        // ahead
-  vmovdqu ymm2, ymmword ptr [r11 + 64]                   // raw_0
+  vmovdqu ymmword ptr [rbp + 32], ymm3                   // value_1
+  vmovdqu ymmword ptr [rbp + 160], ymm2                  // value_1
+  prefetcht0 byte ptr [r12 + 64]                         // ahead
+  prefetcht0 byte ptr [r12 + 128]                        // ahead
+  vmovdqu ymm2, ymmword ptr [rbx + 64]                   // raw_0
   vpand ymm3, ymm2, ymm1                                 // lo_0
   vpsrlw ymm2, ymm2, 4                                   // hi_0
   vpand ymm2, ymm2, ymm1                                 // hi_0
   vpshufb ymm3, ymm0, ymm3                               // value_0
   vpshufb ymm2, ymm0, ymm2                               // value_0
-  vmovdqu ymmword ptr [rbx + 64], ymm3                   // value_0
-  vmovdqu ymmword ptr [rbx + 192], ymm2                  // value_0
-  vmovdqu ymm2, ymmword ptr [r11 + 96]                   // raw_1
+  vmovdqu ymmword ptr [rbp + 64], ymm3                   // value_0
+  vmovdqu ymmword ptr [rbp + 192], ymm2                  // value_0
+  vmovdqu ymm2, ymmword ptr [rbx + 96]                   // raw_1
   vpand ymm3, ymm2, ymm1                                 // lo_1
   vpsrlw ymm2, ymm2, 4                                   // hi_1
   vpand ymm2, ymm2, ymm1                                 // hi_1
   vpshufb ymm3, ymm0, ymm3                               // value_1
   vpshufb ymm2, ymm0, ymm2                               // value_1
-  vmovdqu ymmword ptr [rbx + 96], ymm3                   // value_1
-  vmovdqu ymmword ptr [rbx + 224], ymm2                  // value_1
-  vmovdqu ymm2, ymmword ptr [r11 + 128]                  // fields
-  vmovdqu ymmword ptr [rbx + 256], ymm2                  // fields
-  lea rbx, [rbx + 288]                                   // to
-  lea r11, [r11 + 160]
-  sub rbp, 1                                             // next k
+  vmovdqu ymmword ptr [rbp + 96], ymm3                   // value_1
+  vmovdqu ymmword ptr [rbp + 224], ymm2                  // value_1
+  vmovdqu ymm2, ymmword ptr [rbx + 128]                  // fields
+  vmovdqu ymmword ptr [rbp + 256], ymm2                  // fields
+  lea rbp, [rbp + 288]                                   // to
+  lea rbx, [rbx + 160]
+  sub r10, 1                                             // next k
   ja L(k)
 L(k_done):
-  sub r10, 1                                             // next block
-  ja L(block)
-L(block_done):
-  vmovdqu ymm0, ymmword ptr [r11 + 0]                    // fields
-  vmovdqu ymmword ptr [rbx + 0], ymm0                    // fields
-  vmovdqu ymm0, ymmword ptr [r11 + 32]                   // fields
-  vmovdqu ymmword ptr [rbx + 32], ymm0                   // fields
+  vmovdqu ymm0, ymmword ptr [rbx + 0]                    // fields
+  vmovdqu ymmword ptr [rbp + 0], ymm0                    // fields
+  vmovdqu ymm0, ymmword ptr [rbx + 32]                   // fields
+  vmovdqu ymmword ptr [rbp + 32], ymm0                   // fields
   mov r10, 16
   cmp r8, r10
   cmovb r8, r10
@@ -177,8 +165,7 @@ L(n_done):
   mov rbx, qword ptr [rsp + 0]
   mov rbp, qword ptr [rsp + 8]
   mov r12, qword ptr [rsp + 16]
-  mov r13, qword ptr [rsp + 24]
-  add rsp, 40
+  add rsp, 24
   .cfi_def_cfa_offset 8
   vzeroupper
   ret
@@ -190,8 +177,7 @@ L(n_done):
   mov rbx, qword ptr [rsp + 16]
   mov rbp, qword ptr [rsp + 24]
   mov r12, qword ptr [rsp + 32]
-  mov r13, qword ptr [rsp + 40]
-  add rsp, 56
+  add rsp, 40
   ret
   .seh_endproc
 #endif

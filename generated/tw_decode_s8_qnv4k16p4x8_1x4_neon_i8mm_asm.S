@@ -12,8 +12,8 @@
 // again  tilewright generate
 //
 // Registers in loop k:
-//  x0 args  x1 k  x2 n_left  x3 rhs  x4 dst  x5 n  x6 rhs_stride  x7 block_left  x8 rhs  x9 dst ...
-//  x10 k_left  v0 values  v1 mask  v2 raw_0 ...  v3 lo_0 ...
+//  x0 args  x1 k  x2 n_left  x3 rhs  x4 dst  x5 n  x6 rhs_stride  x7 k_left  x8 rhs  x9 dst ...
+//  v0 values  v1 mask  v2 raw_0 ...  v3 lo_0 ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod+i8mm
 #if defined(__ELF__)
@@ -69,13 +69,10 @@ L(n):
   zip1 v0.4s, v0.4s, v1.4s                               // values
   zip1 v0.2d, v0.2d, v2.2d                               // values
   movi v1.16b, #15                                       // mask
-  lsr x7, x1, #6                                         // super_blocks
+  lsr x7, x1, #4                                         // blocks
   mov x8, x3                                             // rhs
   mov x9, x4                                             // dst
-  cbz x7, L(block_done)
-L(block):
-  mov x10, #4
-  cbz x10, L(k_done)
+  cbz x7, L(k_done)
 #if defined(__ELF__) || defined(__APPLE__)
   .balign 64
 #endif
@@ -98,12 +95,9 @@ L(k):
   str d2, [x9, #64]                                      // fields
   add x9, x9, #72                                        // to
   add x8, x8, #40
-  subs x10, x10, #1                                      // next k
+  subs x7, x7, #1                                        // next k
   b.hi L(k)
 L(k_done):
-  subs x7, x7, #1                                        // next block
-  b.hi L(block)
-L(block_done):
   ldr q0, [x8, #0]                                       // fields
   str q0, [x9, #0]                                       // fields
   mov x7, #4

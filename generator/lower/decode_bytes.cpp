@@ -108,30 +108,19 @@ void check_fields(const Variant& v) {
 void decode_to_bytes(const Tile1& t, Value to) {
   const ByteWriter writer(t);
   const Layout &from = t.v.rhs, &into = t.v.decoded;
-  const auto blocks = [&](Value count, const KState& state) {
-    return k_loop(t, {count, from.block, from.block / writer.group(), true}, state,
-                  [&](const auto&, const auto& rhs, std::vector<Value> at, int64_t g) {
-                    writer.write(rhs.front(), at.front(), g);
-                    const bool last = (g + 1) * writer.group() == from.block;
-                    if (last) at.front() = t.b.add(at.front(), block_bytes(into), "to");
-                    return at;
-                  });
+  const auto begin = [&](KState& super) {
+    const Length steps = steps_bytes(from);
+    writer.copy(super.rhs.front(), 0, super.carried.front(), 0, steps.fixed);
+    super.rhs.front() = t.b.add(super.rhs.front(), steps);
+    super.carried.front() = t.b.add(super.carried.front(), steps, "to");
   };
-  const KState state{{}, t.rhs.base, {to}};
-  KState end;
-  if (from.super_block == 0) {
-    end = blocks(count_blocks(t), state);
-  } else {
-    end = block_loop(t, count_super_blocks(t), state, [&](KState& super) {
-      const Length steps = steps_bytes(from);
-      writer.copy(super.rhs.front(), 0, super.carried.front(), 0, steps.fixed);
-      super.rhs.front() = t.b.add(super.rhs.front(), steps);
-      super.carried.front() = t.b.add(super.carried.front(), steps, "to");
-      KState behind = blocks(t.b.constant(from.super_block / from.block), super);
-      super.rhs = std::move(behind.rhs);
-      return std::move(behind.carried);
-    });
-  }
+  const auto group = [&](const auto&, const auto& rhs, std::vector<Value> at, int64_t g) {
+    writer.write(rhs.front(), at.front(), g);
+    const bool last = (g + 1) * writer.group() == from.block;
+    if (last) at.front() = t.b.add(at.front(), block_bytes(into), "to");
+    return at;
+  };
+  const KState end = decode_blocks(t, {{}, t.rhs.base, {to}}, writer.group(), begin, group);
   writer.copy(end.rhs.front(), 0, end.carried.front(), 0, panel_bytes(into, 0).fixed);
 }
 

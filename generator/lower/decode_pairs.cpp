@@ -188,31 +188,20 @@ class PairWriter {
 void decode_codes(const Tile1& t, Value to) {
   const PairWriter writer(t);
   CodePairs codes(t);
-  const int64_t block = t.v.rhs.block;
-  const auto blocks = [&](Value count, const KState& state) {
-    return k_loop(t, {count, block, block / codes.group(), true}, state,
-                  [&](const auto&, const auto& rhs, std::vector<Value> at, int64_t g) {
-                    if (g == 0) codes.begin_block(rhs);
-                    codes.weights(code_cursors(t.v.rhs, rhs), g,
-                                  [&](int64_t j, int64_t k, Value low, Value high) {
-                                    writer.write(at, j, k, low, high);
-                                  });
-                    const bool last = (g + 1) * codes.group() == block;
-                    return last ? writer.behind(at, block) : at;
-                  });
-  };
   const KState state{{}, block_cursors(t, t.rhs), writer.panels(to)};
-  if (!has_steps(t.v.rhs)) {
-    blocks(count_blocks(t), state);
-    return;
-  }
-  block_loop(t, count_super_blocks(t), state, [&](KState& super) {
+  const auto begin = [&](KState& super) {
     for (Value& cursor : super.rhs) cursor = t.b.add(cursor, steps_bytes(t.v.rhs));
     codes.begin_super_block(super.rhs);
-    KState end = blocks(t.b.constant(t.v.rhs.super_block / block), super);
-    super.rhs = std::move(end.rhs);
-    return std::move(end.carried);
-  });
+  };
+  const auto group = [&](const auto&, const auto& rhs, std::vector<Value> at, int64_t g) {
+    if (g == 0) codes.begin_block(rhs);
+    codes.weights(code_cursors(t.v.rhs, rhs), g, [&](int64_t j, int64_t k, Value low, Value high) {
+      writer.write(at, j, k, low, high);
+    });
+    const bool last = (g + 1) * codes.group() == t.v.rhs.block;
+    return last ? writer.behind(at, t.v.rhs.block) : at;
+  };
+  decode_blocks(t, state, codes.group(), begin, group);
 }
 
 void decode_floats(const Tile1& t, Value to) {
