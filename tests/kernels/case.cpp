@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <span>
 #include <sstream>
 
 #include "reference/half_reference.h"
@@ -34,63 +35,69 @@ struct Random {
   }
 };
 
-/// One of a thousand values between -3 and 5. Not made anew: rows have most of a case's values, and
+/// A thousand values between -3 and 5. Not made anew: rows have most of a case's values, and
 /// emulated machines take dozens of instructions for one of floats.
-float usual_lhs_value(Random& random) {
-  static const std::array<float, 1024> values = [] {
-    Random of_list{1};
-    std::array<float, 1024> list;
-    for (float& value : list) value = of_list.real(-3, 5);
-    return list;
-  }();
-  return values[random.next() % values.size()];
+using UsualValues = std::array<float, 1024>;
+UsualValues usual_values() {
+  Random random{1};
+  UsualValues values;
+  for (float& value : values) value = random.real(-3, 5);
+  return values;
 }
 
+// Rows and columns at once, since emulated machines take long for each jump between pages.
+
 /// `row` alternates the signs of extreme values: one side's codes are all -128, then all 127.
-float lhs_value(Values values, size_t row, size_t depth, Random& random) {
+void put_lhs(Values values, size_t row, Random& random, std::span<float> out) {
+  static const UsualValues usual = usual_values();
+  const float special[] = {NAN, INFINITY, -INFINITY};
+  const float size[] = {1e-44F, 3e38F, 1e-38F, 1e30F};
   switch (values) {
     case Values::extreme:
-      return row % 2 == 0 ? -1.0F : 1.0F;
+      return std::fill(out.begin(), out.end(), row % 2 == 0 ? -1.0F : 1.0F);
     case Values::equal:
-      return 1.5F;
+      return std::fill(out.begin(), out.end(), 1.5F);
     case Values::zeros:
-      return 0;
+      return std::fill(out.begin(), out.end(), 0.0F);
     case Values::outlier:
-      return row == 1 && depth == 0 ? 5000.0F : random.real(-1, 1);
-    case Values::lhs_not_finite: {
-      const float special[] = {NAN, INFINITY, -INFINITY};
-      const bool here = row % 4 != 3 && depth == 7 * (row % 4);
-      return here ? special[row % 4] : usual_lhs_value(random);
-    }
-    case Values::lhs_limits: {
-      const float size[] = {1e-44F, 3e38F, 1e-38F, 1e30F};
-      return random.real(-1, 1) * size[row % 4];
-    }
+      for (float& value : out) value = random.real(-1, 1);
+      if (row == 1 && !out.empty()) out[0] = 5000;
+      return;
+    case Values::lhs_limits:
+      for (float& value : out) value = random.real(-1, 1) * size[row % 4];
+      return;
     default:
-      return usual_lhs_value(random);
+      for (float& value : out) value = usual[random.next() % usual.size()];
   }
+  const size_t at = 7 * (row % 4);
+  if (values == Values::lhs_not_finite && row % 4 != 3 && at < out.size())
+    out[at] = special[at / 7];
 }
 
 /// Weights in floats are codes, too, times the column's scale.
-int8_t rhs_code(Values values, size_t column, const Scaling& scaling, Random& random) {
+void put_codes(Values values, size_t column, const Scaling& scaling, Random& random,
+               std::span<int8_t> out) {
   if (scaling.table != nullptr) {
-    const int8_t* table = scaling.table->values;
-    const auto count = static_cast<size_t>(scaling.table->count);
-    const auto [lowest, highest] = std::minmax_element(table, table + count);
-    if (values == Values::extreme) return column % 3 == 0 ? *highest : *lowest;
-    return values == Values::equal ? table[3 % count] : table[random.below(count)];
+    const std::span table(scaling.table->values, static_cast<size_t>(scaling.table->count));
+    const auto [lowest, highest] = std::ranges::minmax(table);
+    if (values == Values::extreme)
+      return std::fill(out.begin(), out.end(), column % 3 == 0 ? highest : lowest);
+    if (values == Values::equal) return std::fill(out.begin(), out.end(), table[3 % table.size()]);
+    for (int8_t& code : out) code = table[random.below(scaling.table->count)];
+    return;
   }
   const int count = 1 << std::min(scaling.weight_bits, 8);
   const int lowest = -scaling.middle(), highest = lowest + count - 1;
+  const auto fill = [&](int code) { std::fill(out.begin(), out.end(), static_cast<int8_t>(code)); };
   switch (values) {
     case Values::extreme:
-      return static_cast<int8_t>(column % 3 == 0 ? highest : lowest);
+      return fill(column % 3 == 0 ? highest : lowest);
     case Values::equal:
-      return static_cast<int8_t>(std::min(3, highest));
+      return fill(std::min(3, highest));
     case Values::zeros:
-      return 0;
+      return fill(0);
     default:
-      return static_cast<int8_t>(random.below(count) + lowest);
+      for (int8_t& code : out) code = static_cast<int8_t>(random.below(count) + lowest);
   }
 }
 
@@ -204,17 +211,14 @@ Matmul make_operands(const Case& test, const Scaling& scaling) {
   problem.row_blocks = scaling.row_blocks;
   problem.half = scaling.middle();
   const size_t blocks = scaling.block == 0 ? 1 : test.k / scaling.block;
-  problem.lhs.reserve(test.m * test.k);
-  problem.rhs.reserve(test.n * test.k);
+  problem.lhs.resize(test.m * test.k);
+  problem.rhs.resize(test.n * test.k);
   for (size_t row = 0; row < test.m; ++row) {
-    for (size_t depth = 0; depth < test.k; ++depth) {
-      problem.lhs.push_back(lhs_value(test.values, row, depth, random));
-    }
+    put_lhs(test.values, row, random, std::span(problem.lhs).subspan(row * test.k, test.k));
   }
   for (size_t column = 0; column < test.n; ++column) {
-    for (size_t depth = 0; depth < test.k; ++depth) {
-      problem.rhs.push_back(rhs_code(test.values, column, scaling, random));
-    }
+    put_codes(test.values, column, scaling, random,
+              std::span(problem.rhs).subspan(column * test.k, test.k));
     for (size_t b = 0; b < blocks; ++b) {
       const float scale = rounded_to(scaling.type, rhs_scale(test.values, column, random));
       problem.scales.push_back(scaling.table != nullptr ? scale * scaling.table->unit : scale);

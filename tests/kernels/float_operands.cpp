@@ -1,7 +1,6 @@
 #include "kernels/float_operands.h"
 
 #include <cmath>
-#include <cstring>
 
 #include "reference/half_reference.h"
 
@@ -30,10 +29,14 @@ FloatMatmul with_weights(const Matmul& problem, const tw_layout& rhs) {
     floats.scales = problem.scales;
     return floats;
   }
-  for (size_t i = 0; i < problem.rhs.size(); ++i) {
-    const float value = static_cast<float>(problem.rhs[i]) * problem.scales[i / problem.k];
-    floats.rhs.push_back(rounded_to(type_of(rhs), value));
+  floats.rhs.reserve(problem.rhs.size());
+  for (size_t column = 0; column < problem.n; ++column) {
+    const float scale = problem.scales[column];
+    for (size_t i = column * problem.k; i < (column + 1) * problem.k; ++i) {
+      floats.rhs.push_back(static_cast<float>(problem.rhs[i]) * scale);
+    }
   }
+  round_all(type_of(rhs), floats.rhs);
   return floats;
 }
 
@@ -58,11 +61,9 @@ bool has_half_sums(const tw_layout& lhs, const tw_layout& rhs) {
 
 FloatMatmul as_floats(const Matmul& problem, const tw_layout& lhs, const tw_layout& rhs) {
   FloatMatmul floats = with_weights(problem, rhs);
-  for (float& value : floats.lhs) value = rounded_to(type_of(lhs), value);
+  round_all(type_of(lhs), floats.lhs);
   // In panels codes are floats of the lhs's type before they are multiplied.
-  for (size_t i = 0; rhs.block != 0 && !is_unpacked(lhs) && i < floats.rhs.size(); ++i) {
-    floats.rhs[i] = rounded_to(type_of(lhs), floats.rhs[i]);
-  }
+  if (rhs.block != 0 && !is_unpacked(lhs)) round_all(type_of(lhs), floats.rhs);
   floats.bf16_products = lhs.type == TW_BF16;
   if (!floats.bf16_products) return floats;
   for (std::vector<float>* side : {&floats.lhs, &floats.rhs}) {
@@ -72,28 +73,20 @@ FloatMatmul as_floats(const Matmul& problem, const tw_layout& lhs, const tw_layo
 }
 
 std::vector<uint8_t> float_rows(const Matmul& problem, const tw_layout& lhs) {
-  const size_t size = lhs.data_bits / 8;
-  std::vector<uint8_t> bytes(problem.lhs.size() * size);
-  for (size_t i = 0; i < problem.lhs.size(); ++i) {
-    const uint32_t bits = float_bits(type_of(lhs), rounded_to(type_of(lhs), problem.lhs[i]));
-    std::memcpy(bytes.data() + i * size, &bits, size);
-  }
-  return bytes;
+  return bytes_of_floats(type_of(lhs), problem.lhs);
 }
 
 std::vector<uint8_t> float_source(const Matmul& problem, const tw_layout& rhs, bool kxn) {
   const FloatMatmul floats = with_weights(problem, rhs);
-  const size_t columns = kxn ? floats.n : floats.k;
-  const size_t size = rhs.data_bits / 8;
-  std::vector<uint8_t> bytes(floats.rhs.size() * size);
-  for (size_t i = 0; i < floats.rhs.size(); ++i) {
-    const size_t row = i / columns;
-    const size_t column = i % columns;
-    const float value = floats.rhs[kxn ? column * floats.k + row : i];
-    const uint32_t bits = float_bits(type_of(rhs), value);
-    std::memcpy(bytes.data() + i * size, &bits, size);  // the lower ones come first
+  if (!kxn) return bytes_of_floats(type_of(rhs), floats.rhs);
+  std::vector<float> values;
+  values.reserve(floats.rhs.size());
+  for (size_t row = 0; row < floats.k; ++row) {
+    for (size_t column = 0; column < floats.n; ++column) {
+      values.push_back(floats.rhs[column * floats.k + row]);
+    }
   }
-  return bytes;
+  return bytes_of_floats(type_of(rhs), values);
 }
 
 }  // namespace tw::test

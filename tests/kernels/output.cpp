@@ -1,5 +1,7 @@
 #include "kernels/output.h"
 
+#include <algorithm>
+
 namespace tw::test {
 
 Buffer make_buffer(const char* name, size_t bytes, const Case& test) {
@@ -53,24 +55,23 @@ Judge judge_half_sums(const FloatMatmul& floats, const std::vector<float>& old,
 
 std::string compare(const Case& test, const Judge& judge, const Output& out) {
   const Portion& portion = test.portion;
-  const GuardedBuffer& dst = *out.buffer;
-  std::vector<bool> ours(dst.size(), false);
+  const uint8_t* dst = out.buffer->data();
+  std::vector<uint8_t> expected = out.before;
   for (size_t row = portion.m0; row < portion.m1; ++row) {
     for (size_t column = portion.n0; column < portion.n1; ++column) {
       const std::string wrong = judge(row, column, out);
       if (!wrong.empty()) {
         return "dst[" + std::to_string(row) + "][" + std::to_string(column) + "] is " + wrong;
       }
-      for (size_t i = 0; i < out.size(); ++i) ours[out.offset(row, column) + i] = true;
     }
+    const size_t from = out.offset(row, portion.n0), to = out.offset(row, portion.n1);
+    std::copy(dst + from, dst + to, expected.begin() + static_cast<ptrdiff_t>(from));
   }
-  for (size_t i = 0; i < dst.size(); ++i) {
-    if (!ours[i] && dst.data()[i] != out.before[i]) {
-      return "it wrote byte " + std::to_string(i % out.stride) + " of row " +
-             std::to_string(i / out.stride) + ", outside of the portion";
-    }
-  }
-  return {};
+  const auto at = std::mismatch(expected.begin(), expected.end(), dst).first - expected.begin();
+  const auto byte = static_cast<size_t>(at);
+  if (byte == expected.size()) return {};
+  return "it wrote byte " + std::to_string(byte % out.stride) + " of row " +
+         std::to_string(byte / out.stride) + ", outside of the portion";
 }
 
 std::vector<uint8_t> output_bytes(const Case& test, const Output& out) {

@@ -30,6 +30,13 @@ Buffer make_buffer(const char* name, const std::vector<T>& values, const Case& t
   return buffer;
 }
 
+template <typename T>
+T bits_at(const uint8_t* from) {
+  T bits;
+  std::memcpy(&bits, from, sizeof bits);
+  return bits;
+}
+
 /// A whole output in memory.
 struct Output {
   std::string type;
@@ -42,9 +49,15 @@ struct Output {
     return row * stride + column * size();
   }
   [[nodiscard]] uint32_t bits(size_t row, size_t column) const {
-    uint32_t found = 0;
-    std::memcpy(&found, buffer->data() + offset(row, column), size());
-    return found;
+    const uint8_t* at = buffer->data() + offset(row, column);
+    switch (size()) {  // known ones: a copy of so many bytes is no call
+      case 1:
+        return *at;
+      case 2:
+        return bits_at<uint16_t>(at);
+      default:
+        return bits_at<uint32_t>(at);
+    }
   }
   [[nodiscard]] float value(size_t row, size_t column) const {
     return value_of_bits(type, bits(row, column));
@@ -63,10 +76,10 @@ Judge judge_bits(ValueAt value_at) {
   return [value_at](size_t row, size_t column, const Output& out) {
     const float exact = value_at(row, column);
     const uint32_t right = output_bits(out.type, exact);
-    const float value = out.value(row, column);
-    if (out.bits(row, column) == right || (std::isnan(value) && std::isnan(exact))) {
-      return std::string();
-    }
+    const uint32_t found = out.bits(row, column);
+    if (found == right) return std::string();
+    const float value = value_of_bits(out.type, found);
+    if (std::isnan(value) && std::isnan(exact)) return std::string();
     std::ostringstream text;
     text << std::hexfloat << value << ", should be " << value_of_bits(out.type, right);
     return text.str();

@@ -94,6 +94,11 @@ inline float rounded_to(const std::string& type, float value) {
   throw std::invalid_argument("no type of floats: " + type);
 }
 
+inline void round_all(const std::string& type, std::vector<float>& values) {
+  if (is(type, "f32")) return;
+  for (float& value : values) value = rounded_to(type, value);
+}
+
 /// The low bytes are the value's, which the type must hold.
 inline uint32_t float_bits(const std::string& type, float value) {
   const auto bits = std::bit_cast<uint32_t>(value);
@@ -118,9 +123,13 @@ inline std::vector<uint8_t> bytes_of_floats(const std::string& type,
                                             const std::vector<float>& values) {
   const size_t size = bytes_of_float(type);
   std::vector<uint8_t> bytes(values.size() * size);
+  if (is(type, "f32")) {
+    if (!values.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
+    return bytes;
+  }
   for (size_t i = 0; i < values.size(); ++i) {
     const uint32_t bits = output_bits(type, values[i]);
-    std::memcpy(bytes.data() + i * size, &bits, size);
+    for (size_t b = 0; b < size; ++b) bytes[i * size + b] = static_cast<uint8_t>(bits >> 8 * b);
   }
   return bytes;
 }
