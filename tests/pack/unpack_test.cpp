@@ -129,7 +129,7 @@ struct Weights {
   /// The bits of a weight: codes in two's complement.
   [[nodiscard]] uint32_t weight(size_t column, size_t k) const {
     const size_t bits = layout.data_bits;
-    if (const GgmlType* type = find_ggml(orders[order].name)) {
+    if (type != nullptr) {
       const int code = block(*type, column, k).code(k % type->values);
       return static_cast<uint32_t>(code) & ((1U << type->bits()) - 1);
     }
@@ -146,7 +146,6 @@ struct Weights {
 
   [[nodiscard]] uint32_t scale(size_t column, size_t number) const {
     const uint8_t* at = scales.data() + column * scale_stride + number * scale_bytes;
-    const GgmlType* type = find_ggml(orders[order].name);
     if (type != nullptr) at = block(*type, column, number * type->values).d_at();
     uint32_t value = 0;
     std::memcpy(&value, at, type != nullptr ? 2 : scale_bytes);
@@ -176,6 +175,7 @@ struct Weights {
   const tw_layout& layout;
   Shape shape;
   tw_rhs_order order;
+  const GgmlType* type = find_ggml(orders[order].name);  ///< null: of no blocks of ggml's
   bool is_unsigned;
   size_t rows = 0, row_bytes = 0, stride = 0;
   size_t blocks = 0, scale_bytes = 0, scale_stride = 0;
