@@ -273,6 +273,15 @@ std::vector<Value> add_sets(const Tile1& t, std::vector<Value> all, size_t sets)
   return all;
 }
 
+Rows by_rows(const std::vector<Value>& vectors, int64_t rows) {
+  const size_t each = vectors.size() / static_cast<size_t>(rows);
+  Rows all;
+  for (auto at = vectors.begin(); at != vectors.end(); at += static_cast<ptrdiff_t>(each)) {
+    all.emplace_back(at, at + static_cast<ptrdiff_t>(each));
+  }
+  return all;
+}
+
 Value high_sum(const Tile1& t, Value high, Value low) {
   const Value times16 = t.b.op(OpCode::sub, {high, low}, {.bits = 32}, "high", Role::accumulator);
   return t.b.op(OpCode::sar, {times16}, {.bits = 32, .imm = 4}, "high", Role::accumulator);

@@ -43,12 +43,7 @@ class Fma : public Multiplier {
   }
 
   Rows finish(const Tile1& t, const std::vector<Value>& acc) override {
-    const std::vector<Value> sum = add_sets(t, acc, static_cast<size_t>(sets_));
-    Rows rows(static_cast<size_t>(rows_));
-    for (size_t i = 0; i < sum.size(); ++i) {
-      rows[i / static_cast<size_t>(vectors_)].push_back(sum[i]);
-    }
-    return rows;
+    return by_rows(add_sets(t, acc, static_cast<size_t>(sets_)), rows_);
   }
 
  private:

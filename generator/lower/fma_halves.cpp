@@ -49,12 +49,7 @@ class FmaHalves : public Multiplier {
 
   Rows finish(const Tile1& t, const std::vector<Value>& acc) override {
     const std::vector<Value> reals = half_sums_ ? widened(t, acc) : acc;
-    const std::vector<Value> sum = add_sets(t, reals, static_cast<size_t>(sets_));
-    Rows rows(static_cast<size_t>(rows_));
-    for (size_t i = 0; i < sum.size(); ++i) {
-      rows[i / static_cast<size_t>(2 * vectors_)].push_back(sum[i]);
-    }
-    return rows;
+    return by_rows(add_sets(t, reals, static_cast<size_t>(sets_)), rows_);
   }
 
  private:

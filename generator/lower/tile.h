@@ -222,6 +222,8 @@ Value negated_codes(const Tile1& t, const Place& sum);
 Value codes_of_sum(const Tile1& t, Value kept);
 /// Adds up the independent sets: accumulators are [set][one].
 std::vector<Value> add_sets(const Tile1& t, std::vector<Value> all, size_t sets);
+/// Those of a row together: accumulators are [row][one].
+Rows by_rows(const std::vector<Value>& vectors, int64_t rows);
 /// Sums over the high nibbles, from sums over the raw bytes (16 * high + low + 8) and over the low
 /// nibbles alone.
 Value high_sum(const Tile1& t, Value high, Value low);

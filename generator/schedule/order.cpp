@@ -71,21 +71,49 @@ Cost cost(const BasicBlock& block, const std::vector<int>& order, const Counts& 
   return cost;
 }
 
+using Edges = std::vector<std::vector<int>>;
+
+/// Operations one at a time, each when all that it waits for is taken: the one with which the
+/// number of live values grows least; among equals the earliest of them (`way` 1) or the latest
+/// (-1).
+template <typename Growth, typename Take>
+std::vector<int> least_growth(const Edges& waits_for, const Edges& wakes, int way,
+                              const Growth& growth, const Take& take) {
+  std::vector<size_t> waits;
+  for (const std::vector<int>& others : waits_for) waits.push_back(others.size());
+  std::vector<int> ready, order;
+  for (size_t i = 0; i < waits.size(); ++i) {
+    if (waits[i] == 0) ready.push_back(static_cast<int>(i));
+  }
+  while (!ready.empty()) {
+    auto best = ready.begin();
+    int least = growth(*best);
+    for (auto it = ready.begin() + 1; it != ready.end(); ++it) {
+      const int its = growth(*it);
+      if (its < least || (its == least && way * *it < way * *best)) {
+        best = it;
+        least = its;
+      }
+    }
+    const int chosen = *best;
+    ready.erase(best);
+    order.push_back(chosen);
+    take(chosen);
+    for (int next : wakes[static_cast<size_t>(chosen)]) {
+      if (--waits[static_cast<size_t>(next)] == 0) ready.push_back(next);
+    }
+  }
+  return order;
+}
+
 /// From the first operation on: of those that could come next, the one after which fewest values
 /// live; the earliest among equals.
 std::vector<int> forward(const BasicBlock& block) {
-  const size_t n = block.items.size();
   std::vector<int> uses(block.kind.size(), 0);
-  std::vector<size_t> waits(n);
-  for (size_t i = 0; i < n; ++i) {
-    for (int v : block.items[i].args) ++uses[static_cast<size_t>(v)];
-    waits[i] = block.graph.before[i].size();
+  for (const BasicBlock::Item& item : block.items) {
+    for (int v : item.args) ++uses[static_cast<size_t>(v)];
   }
-  std::vector<int> ready, order;
-  for (size_t i = 0; i < n; ++i) {
-    if (waits[i] == 0) ready.push_back(static_cast<int>(i));
-  }
-  auto change = [&](int i) {
+  const auto growth = [&](int i) {
     const BasicBlock::Item& item = block.items[static_cast<size_t>(i)];
     int delta = static_cast<int>(item.results.size());
     for (int v : item.args) {
@@ -94,65 +122,29 @@ std::vector<int> forward(const BasicBlock& block) {
     }
     return delta;
   };
-  while (!ready.empty()) {
-    auto best = ready.begin();
-    int best_change = change(*best);
-    for (auto it = ready.begin() + 1; it != ready.end(); ++it) {
-      const int its = change(*it);
-      if (its < best_change || (its == best_change && *it < *best)) {
-        best = it;
-        best_change = its;
-      }
-    }
-    const int chosen = *best;
-    ready.erase(best);
-    order.push_back(chosen);
-    for (int v : block.items[static_cast<size_t>(chosen)].args) --uses[static_cast<size_t>(v)];
-    for (int next : block.graph.after[static_cast<size_t>(chosen)]) {
-      if (--waits[static_cast<size_t>(next)] == 0) ready.push_back(next);
-    }
-  }
-  return order;
+  const auto take = [&](int i) {
+    for (int v : block.items[static_cast<size_t>(i)].args) --uses[static_cast<size_t>(v)];
+  };
+  return least_growth(block.graph.before, block.graph.after, 1, growth, take);
 }
 
 /// From the last operation back: of those that could come last, the one before which fewest values
 /// live; the latest among equals.
 std::vector<int> backward(const BasicBlock& block) {
-  const size_t n = block.items.size();
   std::vector<char> live = block.goes_out;
-  std::vector<size_t> waits(n);
-  std::vector<int> ready, order;
-  for (size_t i = 0; i < n; ++i) {
-    waits[i] = block.graph.after[i].size();
-    if (waits[i] == 0) ready.push_back(static_cast<int>(i));
-  }
-  auto change = [&](int i) {
+  const auto growth = [&](int i) {
     const BasicBlock::Item& item = block.items[static_cast<size_t>(i)];
     int delta = 0;
     for (int v : item.args) delta += !live[static_cast<size_t>(v)];
     for (int v : item.results) delta -= live[static_cast<size_t>(v)];
     return delta;
   };
-  while (!ready.empty()) {
-    auto best = ready.begin();
-    int best_change = change(*best);
-    for (auto it = ready.begin() + 1; it != ready.end(); ++it) {
-      const int its = change(*it);
-      if (its < best_change || (its == best_change && *it > *best)) {
-        best = it;
-        best_change = its;
-      }
-    }
-    const int chosen = *best;
-    ready.erase(best);
-    order.push_back(chosen);
-    const BasicBlock::Item& item = block.items[static_cast<size_t>(chosen)];
+  const auto take = [&](int i) {
+    const BasicBlock::Item& item = block.items[static_cast<size_t>(i)];
     for (int v : item.results) live[static_cast<size_t>(v)] = 0;
     for (int v : item.args) live[static_cast<size_t>(v)] = 1;
-    for (int next : block.graph.before[static_cast<size_t>(chosen)]) {
-      if (--waits[static_cast<size_t>(next)] == 0) ready.push_back(next);
-    }
-  }
+  };
+  std::vector<int> order = least_growth(block.graph.after, block.graph.before, -1, growth, take);
   std::reverse(order.begin(), order.end());
   return order;
 }

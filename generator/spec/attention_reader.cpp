@@ -42,11 +42,7 @@ void read_attention_kernel(const YamlNode& entry, const Family& family, IsaLibra
       variant.rhs = layouts.rhs;
       variant.tile = tile;
       variant.technique = Technique::fma;
-      variant.isa = &isa;
-      read_printers(entry, isa, variant);
-      read_spills(entry, variant);
-      variant.where = entry.where();
-      variant.tile_where = entry.at("tile").where();
+      read_isa(entry, isa, variant);
       variants.push_back(variant);
     }
   }

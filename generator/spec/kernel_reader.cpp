@@ -383,8 +383,6 @@ std::vector<Family> read_outputs(const YamlNode& entry, const Family& family,
   return families;
 }
 
-}  // namespace
-
 void read_printers(const YamlNode& entry, const Isa& isa, Variant& variant) {
   // Compilers have no values in tiles of both sides.
   const bool can_print_c = isa.can_print_c && variant.technique != Technique::tile;
@@ -430,6 +428,16 @@ void read_spills(const YamlNode& entry, Variant& variant) {
   variant.spills = joined;
 }
 
+}  // namespace
+
+void read_isa(const YamlNode& entry, const Isa& isa, Variant& variant) {
+  variant.isa = &isa;
+  read_printers(entry, isa, variant);
+  read_spills(entry, variant);
+  variant.where = entry.where();
+  variant.tile_where = entry.at("tile").where();
+}
+
 void read_kernel(const YamlNode& entry, const Family& family, IsaLibrary& isas,
                  std::vector<Variant>& variants) {
   entry.expect_keys({"isa", "technique", "weights", "dst", "accumulate", "layout", "codes",
@@ -457,11 +465,7 @@ void read_kernel(const YamlNode& entry, const Family& family, IsaLibrary& isas,
         variant.tile = shape.tile;
         variant.knobs = choice.knobs;
         variant.technique = technique;
-        variant.isa = &isa;
-        read_printers(entry, isa, variant);
-        read_spills(entry, variant);
-        variant.where = entry.where();
-        variant.tile_where = entry.at("tile").where();
+        read_isa(entry, isa, variant);
         for (const Family& each : families) {
           variant.family = each;
           variant.lhs = layouts.lhs;

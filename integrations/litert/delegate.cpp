@@ -1,13 +1,11 @@
 // The plug-in: a delegate that takes nodes of a graph, and what the host calls for them.
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <exception>
 #include <memory>
 #include <new>
 #include <string>
 #include <string_view>
-#include <system_error>
 
 #include "integrations/common/message.h"
 #include "integrations/litert/claims.h"
@@ -112,14 +110,7 @@ void take_option(std::string_view key, std::string_view value, State& state) {
   if (key != "threads") {
     throw Refused(fmt::format("no option \"{}\"; \"threads\" is legal", key));
   }
-  int threads = 0;
-  const auto [end, status] = std::from_chars(value.data(), value.data() + value.size(), threads);
-  const bool is_number = status == std::errc() && end == value.data() + value.size();
-  constexpr int kMost = 1024;
-  if (!is_number || threads < 1 || threads > kMost) {
-    throw Refused(fmt::format("option \"threads\" is \"{}\"; 1 to {} is legal", value, kMost));
-  }
-  state.threads = threads;
+  state.threads = threads_option(value);
 }
 
 }  // namespace
@@ -142,7 +133,7 @@ tw::litert::Delegate* tflite_plugin_create_delegate(const char* const* keys,
     auto state = std::make_unique<State>();
     try {
       for (size_t i = 0; i < count; ++i) take_option(keys[i], values[i], *state);
-    } catch (const Refused& refused) {
+    } catch (const tw::Refused& refused) {
       state->refused = refused.what();
       if (report != nullptr) report(state->refused.c_str());
     }

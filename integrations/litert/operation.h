@@ -3,10 +3,10 @@
 
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <vector>
 
 #include "integrations/common/product.h"
+#include "integrations/common/refused.h"
 #include "integrations/litert/litert_abi.h"
 #include "integrations/litert/weights.h"
 
@@ -31,11 +31,6 @@ struct Operation {
   std::optional<TransposedWindow> transposed;
   std::vector<std::shared_ptr<const Weights>> parts;  ///< of a transposed convolution's weights
   std::shared_ptr<const Weights> weights;             ///< of all others
-};
-
-/// What a node cannot be done with; what() says it.
-struct Refused : std::runtime_error {
-  using std::runtime_error::runtime_error;
 };
 
 size_t outputs_of(const Operation& operation);  ///< of each row of the product

@@ -4,18 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "integrations/common/refused.h"
 #include "integrations/onnxruntime/onnxruntime_abi.h"
 
 namespace tw::onnxruntime {
 
-/// What a node cannot be done with; what() says it.
-struct Refused : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
 inline void require(bool holds, const char* otherwise) {
   if (!holds) throw Refused(otherwise);
 }

@@ -1,9 +1,7 @@
 // Options of the provider: the host keeps them as entries of the session's, with a prefix.
 #include <cctype>
-#include <charconv>
 #include <memory>
 #include <string_view>
-#include <system_error>
 
 #include "integrations/common/message.h"
 #include "integrations/onnxruntime/provider.h"
@@ -18,17 +16,6 @@ std::string option_prefix() {
   return prefix;
 }
 
-void take_threads(std::string_view value, Settings& settings) {
-  int threads = 0;
-  const auto [end, status] = std::from_chars(value.data(), value.data() + value.size(), threads);
-  const bool is_number = status == std::errc() && end == value.data() + value.size();
-  constexpr int kMost = 1024;
-  if (!is_number || threads < 1 || threads > kMost) {
-    throw Refused(fmt::format("option \"threads\" is \"{}\"; 1 to {} is legal", value, kMost));
-  }
-  settings.threads = threads;
-}
-
 bool is_on(std::string_view key, std::string_view value) {
   if (value != "0" && value != "1") {
     throw Refused(fmt::format("option \"{}\" is \"{}\"; 0 and 1 are legal", key, value));
@@ -38,7 +25,7 @@ bool is_on(std::string_view key, std::string_view value) {
 
 void take_option(std::string_view key, std::string_view value, Settings& settings) {
   if (key == "threads") {
-    take_threads(value, settings);
+    settings.threads = threads_option(value);
   } else if (key == "convolutions") {
     settings.convolutions = is_on(key, value);
   } else if (key == "measure") {
