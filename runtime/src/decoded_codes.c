@@ -171,3 +171,18 @@ void tw_run_codes(const tw_plan* plan, const tw_rows* rows, const tw_run_args* a
     rows->segments[i].kernel->run(&own);
   }
 }
+
+size_t tw_codes_scratch(const tw_plan* plan, size_t m) {
+  return tw_decodes_codes(plan) ? tw_decoded_bytes(plan, m) : 0;
+}
+
+void tw_run_part_in(const tw_plan* plan, const tw_rows* rows, const tw_run_args* args,
+                    const tw_corner* corner, const tw_part* part, void* scratch) {
+  tw_run_args own = *args;
+  if (scratch == NULL || args->k != plan->k) {
+    tw_run_part(plan, rows, args, corner, part);
+    return;
+  }
+  own.scratch = scratch;
+  tw_run_codes(plan, rows, &own, corner, part);
+}

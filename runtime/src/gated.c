@@ -7,10 +7,11 @@ enum { ALIGNMENT = 64 };
 
 /* What both products of a piece are computed of at once: whole tiles, as many columns of all of the
  * slice's rows as a quarter of the L2 cache holds, or else fewer rows of the fewest columns. So the
- * slice's weights pass by once. False on overflow. */
+ * slice's weights pass by once. Behind both is room for a panel that is decoded. False on overflow.
+ */
 typedef struct piece_size {
   size_t rows, columns;
-  size_t bytes, scratch; /* of one product, of both */
+  size_t bytes, both, scratch; /* of one product, of both, and of all */
 } piece_size;
 static bool piece_size_of(const tw_plan* plan, const tw_rows* rows, piece_size* found) {
   const size_t value = tw_type_bytes(plan->dst_type);
@@ -27,7 +28,8 @@ static bool piece_size_of(const tw_plan* plan, const tw_rows* rows, piece_size* 
   return tw_multiply(found->columns, value, &found->bytes) &&
          tw_multiply(found->rows, found->bytes, &found->bytes) &&
          tw_round_up(found->bytes, ALIGNMENT, &found->bytes) &&
-         tw_multiply(2, found->bytes, &found->scratch);
+         tw_multiply(2, found->bytes, &found->both) &&
+         tw_add(found->both, tw_codes_scratch(plan, rows->m), &found->scratch);
 }
 
 static tw_status find_piece_size(const char* function, const tw_plan* plan, const tw_rows* rows,
@@ -52,7 +54,7 @@ static tw_status check_plan(const char* function, const tw_plan* plan, size_t m,
 
 tw_status tw_gated_scratch_bytes(const tw_plan* plan, size_t m, size_t* bytes) {
   tw_rows rows;
-  piece_size size = {0, 0, 0, 0};
+  piece_size size = {0, 0, 0, 0, 0};
   if (plan == NULL || bytes == NULL) {
     return tw_fail(TW_INVALID, "tw_gated_scratch_bytes: %s is null",
                    plan == NULL ? "plan" : "bytes");
@@ -97,7 +99,7 @@ static tw_status check_args(const tw_plan* plan, const tw_gated* gated, const tw
 /* The piece of one product, `stride` bytes from row to row. */
 static void run_product(const tw_plan* plan, const tw_rows* rows, const tw_run_args* args,
                         const tw_part* piece, const void* rhs, const void* bias, size_t stride,
-                        void* to) {
+                        void* to, void* decoded) {
   const tw_corner corner = {0, piece->row_begin, piece->column_begin};
   tw_run_args own = *args;
   own.rhs = rhs;
@@ -105,16 +107,17 @@ static void run_product(const tw_plan* plan, const tw_rows* rows, const tw_run_a
   own.dst = to;
   own.dst_bytes = (piece->row_end - piece->row_begin) * stride;
   own.dst_stride = stride;
-  tw_run_part(plan, rows, &own, &corner, piece);
+  tw_run_part_in(plan, rows, &own, &corner, piece, decoded);
 }
 
 static void run_piece(const tw_plan* plan, const tw_rows* rows, const tw_gated* gated,
-                      const tw_run_args* args, const tw_part* piece, size_t up_offset) {
+                      const tw_run_args* args, const tw_part* piece, const piece_size* size) {
   const size_t count = piece->column_end - piece->column_begin;
   const size_t stride = count * tw_type_bytes(plan->dst_type);
-  char *gate = args->scratch, *up = gate + up_offset;
-  run_product(plan, rows, args, piece, args->rhs, args->bias, stride, gate);
-  run_product(plan, rows, args, piece, gated->up, gated->up_bias, stride, up);
+  char *gate = args->scratch, *up = gate + size->bytes;
+  char* decoded = size->scratch != size->both ? gate + size->both : NULL;
+  run_product(plan, rows, args, piece, args->rhs, args->bias, stride, gate, decoded);
+  run_product(plan, rows, args, piece, gated->up, gated->up_bias, stride, up, decoded);
   tw_gated_values values = {gate, up, piece->row_begin, piece->column_begin, count, gated->context};
   for (; values.row < piece->row_end; ++values.row) {
     gated->each(&values);
@@ -134,7 +137,7 @@ static void run_pieces(const tw_plan* plan, const tw_rows* rows, const tw_gated*
       const size_t rest = part->row_end - piece.row_begin;
       piece.row_end =
           rest <= size->rows ? part->row_end : tw_cut(plan, rows, piece.row_begin + size->rows);
-      run_piece(plan, rows, gated, args, &piece, size->bytes);
+      run_piece(plan, rows, gated, args, &piece, size);
     }
   }
 }
@@ -144,7 +147,7 @@ tw_status tw_gated_run(const tw_plan* plan, const tw_gated* their_gated,
   tw_gated gated;
   tw_run_args args;
   tw_rows rows;
-  piece_size size = {0, 0, 0, 0};
+  piece_size size = {0, 0, 0, 0, 0};
   if (plan == NULL) return tw_fail(TW_INVALID, "tw_gated_run: plan is null");
   if (their_gated == NULL) return tw_fail(TW_INVALID, "tw_gated_run: gated is null");
   if (their_args == NULL) return tw_fail(TW_INVALID, "tw_gated_run: args is null");

@@ -78,16 +78,25 @@ static size_t lhs_row(const tw_plan* plan) {
   return plan->k * tw_type_bytes(plan->lhs_type); /* the plan's layouts have passed: no overflow */
 }
 
-/* Rows that a slice runs at once where it copies: whole tiles, few enough for the cache. Their
- * inputs, if those are copied then, and their outputs, of so many bytes. False on overflow. */
+/* Rows and columns that a slice runs at once: where it copies, whole tiles, few enough for the
+ * cache, and a panel that is decoded for all of its rows. Their inputs, if those are copied then,
+ * their outputs, and behind both what is decoded, of so many bytes. False on overflow. */
 typedef struct staging {
-  size_t rows, lhs_bytes, dst_bytes;
+  size_t rows, columns, lhs_bytes, dst_bytes, decoded_bytes;
 } staging;
-static bool staging_of(const tw_plan* plan, const tw_rows* rows, staging* found) {
+static bool staging_of(const tw_plan* plan, const tw_groups* groups, size_t group,
+                       const tw_rows* rows, staging* found) {
+  const size_t entry = groups->starts[group];
+  const bool gathers = plan->lhs_unpacked && !are_neighbors(groups->lhs_rows, entry, rows->m);
+  *found = (staging){.rows = rows->m, .columns = plan->n};
+  found->decoded_bytes = tw_codes_scratch(plan, rows->m);
+  if (!gathers && are_neighbors(outputs_of(groups), entry, rows->m)) return true;
   const size_t lhs = plan->lhs_unpacked ? lhs_row(plan) : 0;
   const size_t unit = tw_row_unit(plan, rows);
-  size_t columns = tw_slice_columns(plan, rows), dst, both;
+  size_t columns = found->decoded_bytes != 0 ? plan->rhs_panel : tw_slice_columns(plan, rows);
+  size_t dst, both;
   if (columns > plan->n) columns = plan->n;
+  found->columns = columns;
   if (!tw_multiply(columns, tw_type_bytes(plan->dst_type), &dst)) return false;
   if (!tw_add(lhs, dst, &both)) return false;
   found->rows = STAGED_BYTES / both > unit ? STAGED_BYTES / both : unit;
@@ -100,9 +109,7 @@ static bool staging_of(const tw_plan* plan, const tw_rows* rows, staging* found)
 /* What packing or running a group needs. False on overflow. */
 static bool scratch_of(const tw_plan* plan, const tw_groups* groups, size_t group,
                        const tw_rows* rows, size_t* bytes) {
-  const size_t entry = groups->starts[group];
-  const bool gathers = !are_neighbors(groups->lhs_rows, entry, rows->m);
-  const bool scatters = !are_neighbors(outputs_of(groups), entry, rows->m);
+  const bool gathers = !are_neighbors(groups->lhs_rows, groups->starts[group], rows->m);
   *bytes = 0;
   for (size_t i = 0; gathers && !plan->lhs_unpacked && i < rows->count; ++i) {
     size_t packs;
@@ -112,9 +119,9 @@ static bool scratch_of(const tw_plan* plan, const tw_groups* groups, size_t grou
   }
   staging staged;
   size_t runs;
-  if (!(gathers && plan->lhs_unpacked) && !scatters) return true;
-  if (!staging_of(plan, rows, &staged)) return false;
+  if (!staging_of(plan, groups, group, rows, &staged)) return false;
   if (!tw_add(staged.lhs_bytes, staged.dst_bytes, &runs)) return false;
+  if (!tw_add(runs, staged.decoded_bytes, &runs)) return false;
   if (runs > *bytes) *bytes = runs;
   return true;
 }
@@ -299,33 +306,41 @@ static tw_status check_args(const tw_plan* plan, const tw_groups* groups, const 
   return TW_OK;
 }
 
+static void multiply(const tw_plan* plan, const tw_rows* rows, const tw_run_args* args,
+                     const staging* staged, const tw_corner* corner, const tw_part* piece) {
+  const size_t before = staged->lhs_bytes + staged->dst_bytes;
+  char* decoded = staged->decoded_bytes != 0 ? (char*)args->scratch + before : NULL;
+  tw_run_part_in(plan, rows, args, corner, piece, decoded);
+}
+
 /* Outputs of a piece whose rows are scattered: in args->scratch, behind the rows that are gathered.
  */
 static void run_scattered(const tw_plan* plan, const tw_rows* rows, const size_t* list,
-                          const tw_run_args* args, size_t before, tw_corner corner,
+                          const tw_run_args* args, const staging* staged, tw_corner corner,
                           const tw_part* piece) {
   const size_t value = tw_type_bytes(plan->dst_type);
   const size_t bytes = (piece->column_end - piece->column_begin) * value;
   const size_t count = piece->row_end - piece->row_begin;
   tw_run_args own = *args;
-  char* staged = (char*)args->scratch + before;
+  char* outputs = (char*)args->scratch + staged->lhs_bytes;
   char* dst = (char*)args->dst + piece->column_begin * value;
-  own.dst = staged;
+  own.dst = outputs;
   own.dst_bytes = count * bytes;
   own.dst_stride = bytes;
   corner.dst_column = piece->column_begin;
   for (size_t i = 0; rows->segments[0].kernel->accumulate && i < count; ++i) {
-    memcpy(staged + i * bytes, dst + list[i] * args->dst_stride, bytes);
+    memcpy(outputs + i * bytes, dst + list[i] * args->dst_stride, bytes);
   }
-  tw_run_part(plan, rows, &own, &corner, piece);
+  multiply(plan, rows, &own, staged, &corner, piece);
   for (size_t i = 0; i < count; ++i) {
-    memcpy(dst + list[i] * args->dst_stride, staged + i * bytes, bytes);
+    memcpy(dst + list[i] * args->dst_stride, outputs + i * bytes, bytes);
   }
 }
 
-/* Some rows of a slice; the group's first entry is `entry`. */
+/* Some rows and columns of a slice; the group's first entry is `entry`. */
 static void run_piece(const tw_plan* plan, const tw_rows* rows, const tw_groups* groups,
-                      size_t entry, const tw_run_args* args, size_t before, const tw_part* piece) {
+                      size_t entry, const tw_run_args* args, const staging* staged,
+                      const tw_part* piece) {
   const size_t first = entry + piece->row_begin, count = piece->row_end - piece->row_begin;
   const size_t* outputs = outputs_of(groups);
   tw_corner corner = {0, piece->row_begin, 0};
@@ -336,11 +351,15 @@ static void run_piece(const tw_plan* plan, const tw_rows* rows, const tw_groups*
                      &own.lhs_stride);
   }
   if (!are_neighbors(outputs, first, count)) {
-    run_scattered(plan, rows, outputs + first, &own, before, corner, piece);
+    run_scattered(plan, rows, outputs + first, &own, staged, corner, piece);
     return;
   }
   own.dst = (char*)args->dst + row_of(outputs, first) * args->dst_stride;
-  tw_run_part(plan, rows, &own, &corner, piece);
+  multiply(plan, rows, &own, staged, &corner, piece);
+}
+
+static size_t least(size_t a, size_t b) {
+  return a < b ? a : b;
 }
 
 tw_status tw_groups_run(const tw_plan* plan, const tw_groups* theirs, const tw_run_args* their_args,
@@ -358,15 +377,20 @@ tw_status tw_groups_run(const tw_plan* plan, const tw_groups* theirs, const tw_r
   if (status != TW_OK || slice >= groups.run_slices) return status;
   const size_t g = group_of(&groups, true, slice);
   status = tw_rows_of(plan, rows_in(&groups, g), "tw_groups_run", &rows);
-  if (status != TW_OK || !staging_of(plan, &rows, &staged)) return status; /* prepared: it fits */
-  if (groups.scratch_bytes == 0) staged.rows = rows.m;                     /* nothing is copied */
+  if (status != TW_OK || !staging_of(plan, &groups, g, &rows, &staged)) {
+    return status; /* prepared: it fits */
+  }
   if (!plan->lhs_unpacked) args.lhs = (const char*)args.lhs + groups.parts[g].lhs_offset;
   args.rhs = groups.rhs[g];
   const tw_part part = tw_slice_part(plan, &rows, slice - groups.parts[g].run_slice);
-  for (tw_part piece = part; piece.row_begin < part.row_end; piece.row_begin = piece.row_end) {
-    const size_t end = tw_cut(plan, &rows, piece.row_begin + staged.rows);
-    piece.row_end = end < part.row_end ? end : part.row_end;
-    run_piece(plan, &rows, &groups, groups.starts[g], &args, staged.lhs_bytes, &piece);
+  tw_part piece = part;
+  for (; piece.column_begin < part.column_end; piece.column_begin = piece.column_end) {
+    piece.column_end = least(piece.column_begin + staged.columns, part.column_end);
+    for (piece.row_begin = part.row_begin; piece.row_begin < part.row_end;
+         piece.row_begin = piece.row_end) {
+      piece.row_end = least(tw_cut(plan, &rows, piece.row_begin + staged.rows), part.row_end);
+      run_piece(plan, &rows, &groups, groups.starts[g], &args, &staged, &piece);
+    }
   }
   return TW_OK;
 }

@@ -432,6 +432,11 @@ double tw_codes_cycles(const tw_plan* plan, size_t m);
 size_t tw_codes_bytes(const tw_plan* plan);
 void tw_run_codes(const tw_plan* plan, const tw_rows* rows, const tw_run_args* args,
                   const tw_corner* corner, const tw_part* part);
+/* Scratch of a thread that decodes codes for m rows; 0: they are multiplied as they are packed. */
+size_t tw_codes_scratch(const tw_plan* plan, size_t m);
+/* As tw_run_part(), with so much scratch; null: none. Outputs have the same bits. */
+void tw_run_part_in(const tw_plan* plan, const tw_rows* rows, const tw_run_args* args,
+                    const tw_corner* corner, const tw_part* part, void* scratch);
 
 /* ---- deep.c ---- */
 

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -14,6 +16,8 @@
 #include "kernels/rows.h"
 #include "support/call_checked.h"
 #include "support/guarded_buffer.h"
+#include "tilewright/gated.h"
+#include "tilewright/groups.h"
 #include "tilewright/tilewright.hpp"
 
 namespace tw::test::decoded_blocks_test {
@@ -119,12 +123,20 @@ std::vector<uint8_t> random_bytes(size_t count) {
   return bytes;
 }
 
-/// Outputs of m rows. `used`: whether the scratch was written, as far as the plan wants any.
-std::vector<float> product(const tilewright::Plan& plan, const std::vector<uint8_t>& rhs, size_t m,
-                           size_t n, size_t k, bool has_scratch, bool* used) {
-  std::vector<float> values(m * k), outputs(m * n);
+std::vector<float> activations(size_t count) {
+  std::vector<float> values(count);
   std::mt19937 random(3);
   for (float& value : values) value = static_cast<float>(random() % 2001) / 512 - 2;
+  return values;
+}
+
+/// Outputs of rows of k values. `used`: whether the scratch was written, as far as the plan wants
+/// any.
+std::vector<float> product(const tilewright::Plan& plan, const std::vector<uint8_t>& rhs,
+                           const std::vector<float>& values, size_t n, size_t k, bool has_scratch,
+                           bool* used) {
+  const size_t m = values.size() / k;
+  std::vector<float> outputs(m * n);
   auto source = tilewright::sized<tw_lhs_source>();
   source.data = values.data();
   source.stride = k * sizeof(float);
@@ -165,6 +177,7 @@ tilewright::Plan plan_of(const tw_kernel& decoder, size_t n, size_t k, tw_decode
   matmul.n = n;
   matmul.k = k;
   matmul.rhs_layout = decoder.rhs->id;
+  matmul.threads = 1;
   matmul.tuning.decode = decode;
   return tilewright::Plan(device, matmul);
 }
@@ -188,9 +201,10 @@ TEST_P(DecodedBlocks, ProductsOfManyRowsHaveTheSameBits) {
   EXPECT_FALSE(decodes(plan_of(decoder, n, k, TW_DECODE_NEVER), kManyRows));
   const std::vector<uint8_t> rhs = random_bytes(plan.rhs_bytes());
   bool used = false;
-  const std::vector<float> with = product(plan, rhs, kManyRows, n, k, true, &used);
+  const std::vector<float> rows = activations(kManyRows * k);
+  const std::vector<float> with = product(plan, rhs, rows, n, k, true, &used);
   EXPECT_TRUE(used);
-  const std::vector<float> without = product(plan, rhs, kManyRows, n, k, false, &used);
+  const std::vector<float> without = product(plan, rhs, rows, n, k, false, &used);
   EXPECT_EQ(std::memcmp(with.data(), without.data(), with.size() * sizeof(float)), 0);
 }
 
@@ -205,9 +219,158 @@ TEST_P(DecodedBlocks, AreMadeForFewRowsWhereACallerSaysSo) {
   EXPECT_TRUE(decodes(plan, m));
   const std::vector<uint8_t> rhs = random_bytes(plan.rhs_bytes());
   bool used = false;
-  const std::vector<float> with = product(plan, rhs, m, panel, k, true, &used);
+  const std::vector<float> rows = activations(m * k);
+  const std::vector<float> with = product(plan, rhs, rows, panel, k, true, &used);
   EXPECT_TRUE(used);
-  EXPECT_EQ(with, product(plan, rhs, m, panel, k, false, &used));
+  EXPECT_EQ(with, product(plan, rhs, rows, panel, k, false, &used));
+}
+
+/// What decodes in a plan, and how often it did.
+void (*decoder_of_plan)(const tw_args*);
+size_t panels_decoded;
+void decode_and_count(const tw_args* args) {
+  ++panels_decoded;
+  decoder_of_plan(args);
+}
+
+/// Of groups: one of many rows, whose outputs are scattered, or neighbors, and one of few.
+std::vector<float> product_of_groups(const tilewright::Plan& plan,
+                                     const std::array<std::vector<uint8_t>, 2>& weights,
+                                     const std::vector<float>& values, size_t n, size_t k,
+                                     const std::vector<size_t>& rows) {
+  const size_t m = rows.size();
+  const size_t starts[] = {0, m - 2, m};
+  const void* rhs[] = {weights[0].data(), weights[1].data()};
+  tw_group_part parts[2];
+  auto groups = tilewright::sized<tw_groups>();
+  groups.count = 2;
+  groups.starts = starts;
+  groups.lhs_rows = rows.data();
+  groups.list_count = groups.lhs_row_count = groups.dst_row_count = m;
+  groups.rhs = rhs;
+  groups.parts = parts;
+  tilewright::check(tw_groups_prepare(plan.get(), &groups));
+  GuardedBuffer scratch("scratch", groups.scratch_bytes, Flush::end);
+  std::vector<uint8_t> lhs(groups.lhs_bytes);
+  auto source = tilewright::sized<tw_lhs_source>();
+  source.data = values.data();
+  source.stride = k * sizeof(float);
+  source.data_bytes = m * source.stride;
+  source.scratch = scratch.data();
+  source.scratch_bytes = scratch.size();
+  for (size_t s = 0; s < groups.lhs_slices; ++s) {
+    tilewright::check(tw_groups_pack_lhs(plan.get(), &groups, &source, lhs.data(), lhs.size(), s));
+  }
+  std::vector<float> outputs(m * n);
+  auto args = tilewright::sized<tw_run_args>();
+  args.lhs = lhs.data();
+  args.lhs_bytes = lhs.size();
+  args.rhs_bytes = plan.rhs_bytes();
+  args.dst = outputs.data();
+  args.dst_bytes = outputs.size() * sizeof(float);
+  args.dst_stride = n * sizeof(float);
+  args.scratch = scratch.data();
+  args.scratch_bytes = scratch.size();
+  for (size_t s = 0; s < groups.run_slices; ++s) {
+    tilewright::check(tw_groups_run(plan.get(), &groups, &args, s));
+  }
+  return outputs;
+}
+
+/// The plan's decoder, counted while `counting` lives.
+void count_panels(const tilewright::Plan& plan, tw_kernel& counting) {
+  counting = *plan.get()->decoding.decoder;
+  decoder_of_plan = counting.run;
+  counting.run = decode_and_count;
+  const_cast<tw_plan*>(plan.get())->decoding.decoder = &counting;
+  panels_decoded = 0;
+}
+
+/// Two packed weights that differ.
+std::array<std::vector<uint8_t>, 2> two_weights(const tilewright::Plan& plan) {
+  std::array<std::vector<uint8_t>, 2> weights = {random_bytes(plan.rhs_bytes()),
+                                                 random_bytes(plan.rhs_bytes())};
+  std::reverse(weights[1].begin(), weights[1].end());
+  return weights;
+}
+
+TEST_P(DecodedBlocks, GroupsHaveTheSameBits) {
+  const tw_kernel& decoder = *GetParam().decoder;
+  const size_t n = 2 * panel_rows(*decoder.rhs) + 5, k = decoder.rhs->block, m = kManyRows + 2;
+  const tilewright::Plan plan = plan_of(decoder, n, k, TW_DECODE_UNSET);
+  ASSERT_TRUE(decodes(plan, kManyRows));
+  const auto weights = two_weights(plan);
+  std::vector<float> values = activations(m * k), first(values.begin(), values.end() - 2 * k);
+  bool used = false;
+  std::vector<float> wanted = product(plan, weights[0], first, n, k, false, &used);
+  std::vector<float> last(values.end() - 2 * k, values.end());
+  for (const float value : product(plan, weights[1], last, n, k, false, &used)) {
+    wanted.push_back(value);
+  }
+  tw_kernel counting;
+  count_panels(plan, counting);
+  std::vector<size_t> rows(m);
+  std::iota(rows.begin(), rows.end(), size_t{0});
+  for (const bool scattered : {false, true}) {
+    if (scattered) std::reverse(rows.begin(), rows.end() - 2);  // values and outputs alike
+    panels_decoded = 0;
+    EXPECT_EQ(product_of_groups(plan, weights, values, n, k, rows), wanted);
+    // Once for all rows, none for those of the last group.
+    EXPECT_EQ(panels_decoded, tw_divide_up(n, panel_rows(*decoder.rhs)));
+  }
+}
+
+/// What both products of a gated layer are, put together again.
+struct GatedValues {
+  size_t n;
+  std::vector<float> gate, up;
+  static void put(const tw_gated_values* values) {
+    auto& all = *static_cast<GatedValues*>(values->context);
+    const size_t at = values->row * all.n + values->column;
+    std::memcpy(all.gate.data() + at, values->gate, values->count * sizeof(float));
+    std::memcpy(all.up.data() + at, values->up, values->count * sizeof(float));
+  }
+};
+
+TEST_P(DecodedBlocks, GatedLayersHaveTheSameBits) {
+  const tw_kernel& decoder = *GetParam().decoder;
+  const size_t n = 2 * panel_rows(*decoder.rhs) + 5, k = decoder.rhs->block, m = kManyRows;
+  const tilewright::Plan plan = plan_of(decoder, n, k, TW_DECODE_UNSET);
+  const auto weights = two_weights(plan);
+  const std::vector<float> values = activations(m * k);
+  auto source = tilewright::sized<tw_lhs_source>();
+  source.data = values.data();
+  source.stride = k * sizeof(float);
+  source.data_bytes = m * source.stride;
+  std::vector<uint8_t> lhs(plan.lhs_bytes(m));
+  for (size_t s = 0; s < plan.lhs_slices(m); ++s) {
+    plan.pack_lhs(m, source, lhs.data(), lhs.size(), s);
+  }
+  size_t scratch_bytes = 0;
+  tilewright::check(tw_gated_scratch_bytes(plan.get(), m, &scratch_bytes));
+  const GuardedBuffer scratch("scratch", scratch_bytes, Flush::end);
+  GatedValues found{n, std::vector<float>(m * n), std::vector<float>(m * n)};
+  auto gated = tilewright::sized<tw_gated>();
+  gated.up = weights[1].data();
+  gated.each = GatedValues::put;
+  gated.context = &found;
+  auto args = tilewright::sized<tw_run_args>();
+  args.m = m;
+  args.lhs = lhs.data();
+  args.lhs_bytes = lhs.size();
+  args.rhs = weights[0].data();
+  args.rhs_bytes = plan.rhs_bytes();
+  args.scratch = scratch.data();
+  args.scratch_bytes = scratch.size();
+  tw_kernel counting;
+  count_panels(plan, counting);
+  for (size_t s = 0; s < plan.run_slices(m); ++s) {
+    tilewright::check(tw_gated_run(plan.get(), &gated, &args, s));
+  }
+  EXPECT_GE(panels_decoded, 6U);  // of both
+  bool used = false;
+  EXPECT_EQ(found.gate, product(plan, weights[0], values, n, k, false, &used));
+  EXPECT_EQ(found.up, product(plan, weights[1], values, n, k, false, &used));
 }
 
 INSTANTIATE_TEST_SUITE_P(, DecodedBlocks, testing::ValuesIn(running_pairs()),

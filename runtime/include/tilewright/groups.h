@@ -11,7 +11,8 @@
  * Threads, slices and errors are those of tilewright.h: any thread takes any slice of groups.
  * lhs_slices or groups.run_slices, each exactly once, a slice beyond the count does nothing;
  * between them threads may share a tw_groups that is prepared. Outputs of a group are those of
- * tw_pack_lhs and tw_run for its rows as a matrix of their own, bit for bit, with any family. */
+ * tw_pack_lhs and tw_run, with its scratch, for its rows as a matrix of their own, bit for bit,
+ * with any family. */
 #ifndef TILEWRIGHT_GROUPS_H
 #define TILEWRIGHT_GROUPS_H
 
@@ -47,7 +48,8 @@ typedef struct tw_groups {
   const tw_plan* plan;
   size_t lhs_bytes;     /* of the packed LHS; 0: kernels read rows */
   size_t scratch_bytes; /* of each thread, as tw_lhs_source.scratch and tw_run_args.scratch;
-                           nothing in it outlives a call. 0 where each group's rows are neighbors */
+                           nothing in it outlives a call. 0 where each group's rows are neighbors
+                           and no weights are decoded (tw_plan_decoder) */
   size_t lhs_slices, run_slices;
 } tw_groups;
 
