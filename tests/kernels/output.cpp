@@ -57,7 +57,8 @@ std::string compare(const Case& test, const Judge& judge, const Output& out) {
   const Portion& portion = test.portion;
   const uint8_t* dst = out.buffer->data();
   std::vector<uint8_t> expected = out.before;
-  for (size_t row = portion.m0; row < portion.m1; ++row) {
+  const bool has_columns = portion.n0 < portion.n1;
+  for (size_t row = portion.m0; has_columns && row < portion.m1; ++row) {
     for (size_t column = portion.n0; column < portion.n1; ++column) {
       const std::string wrong = judge(row, column, out);
       if (!wrong.empty()) {
