@@ -42,7 +42,7 @@ void read_attention_kernel(const YamlNode& entry, const Family& family, IsaLibra
       variant.rhs = layouts.rhs;
       variant.tile = tile;
       variant.technique = Technique::fma;
-      read_isa(entry, isa, variant);
+      read_common(entry, isa, variant);
       variants.push_back(variant);
     }
   }

@@ -78,7 +78,7 @@ void read_depthwise_kernel(const YamlNode& entry, const Family& family, IsaLibra
         variant.rhs = layouts.rhs;
         variant.tile = tile;
         variant.technique = Technique::fma;
-        read_isa(entry, isa, variant);
+        read_common(entry, isa, variant);
         variants.push_back(variant);
       }
     }

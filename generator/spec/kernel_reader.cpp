@@ -430,7 +430,7 @@ void read_spills(const YamlNode& entry, Variant& variant) {
 
 }  // namespace
 
-void read_isa(const YamlNode& entry, const Isa& isa, Variant& variant) {
+void read_common(const YamlNode& entry, const Isa& isa, Variant& variant) {
   variant.isa = &isa;
   read_printers(entry, isa, variant);
   read_spills(entry, variant);
@@ -465,7 +465,7 @@ void read_kernel(const YamlNode& entry, const Family& family, IsaLibrary& isas,
         variant.tile = shape.tile;
         variant.knobs = choice.knobs;
         variant.technique = technique;
-        read_isa(entry, isa, variant);
+        read_common(entry, isa, variant);
         for (const Family& each : families) {
           variant.family = each;
           variant.lhs = layouts.lhs;

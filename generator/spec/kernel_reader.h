@@ -12,7 +12,7 @@ namespace tw {
 /// What all kinds of kernels have: the ISA, `print:` (which of intrinsics and assembly; all that
 /// there are where the entry does not say), `spills:` (what compiling the intrinsics has shown:
 /// `none`, or compilers), and where the entry stands.
-void read_isa(const YamlNode& entry, const Isa& isa, Variant& variant);
+void read_common(const YamlNode& entry, const Isa& isa, Variant& variant);
 
 /// Appends to `variants`. Throws SpecError.
 void read_kernel(const YamlNode& node, const Family& family, IsaLibrary& isas,

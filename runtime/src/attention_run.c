@@ -23,10 +23,6 @@ typedef struct slice_range {
   size_t part, rows;     /* rows: of a head of K and V */
 } slice_range;
 
-static size_t least(size_t a, size_t b) {
-  return a < b ? a : b;
-}
-
 /* ---- scratch ---- */
 
 /* Adds `count` times `values` floats, from a line of the cache on; false on overflow. */
@@ -89,11 +85,11 @@ static slice_range range_of(const tw_attention_plan* plan, const tw_attention_ar
   const size_t head_group = slice / cut->parts / cut->query_groups;
   range.part = slice % cut->parts;
   range.head = head_group * cut->heads;
-  range.heads = least(cut->heads, plan->shape.kv_heads - range.head);
+  range.heads = tw_least(cut->heads, plan->shape.kv_heads - range.head);
   range.query = slice / cut->parts % cut->query_groups * cut->queries;
-  range.queries = least(cut->queries, args->queries - range.query);
+  range.queries = tw_least(cut->queries, args->queries - range.query);
   range.position = range.part * cut->positions;
-  range.end = least(range.position + cut->positions, args->positions);
+  range.end = tw_least(range.position + cut->positions, args->positions);
   range.rows = range.queries * (plan->shape.heads / plan->shape.kv_heads);
   return range;
 }
@@ -335,7 +331,7 @@ void tw_attend(const tw_attention_plan* plan, const tw_attention_args* args,
   if (range.queries == 0 || !lay_out(plan, cut, args->scratch, &parts)) return;
   begin_rows(plan, args, &range, &parts);
   for (size_t first = range.position; first < range.end; first += TW_ATTENTION_BLOCK) {
-    const size_t count = least(TW_ATTENTION_BLOCK, range.end - first);
+    const size_t count = tw_least(TW_ATTENTION_BLOCK, range.end - first);
     if (block_is_masked(args, &range, first, count)) continue;
     for (size_t head = range.head; head < range.head + range.heads; ++head) {
       run_scores(plan, args, &range, &parts, head, first, count);

@@ -93,11 +93,10 @@ static bool staging_of(const tw_plan* plan, const tw_groups* groups, size_t grou
   if (!gathers && are_neighbors(outputs_of(groups), entry, rows->m)) return true;
   const size_t lhs = plan->lhs_unpacked ? lhs_row(plan) : 0;
   const size_t unit = tw_row_unit(plan, rows);
-  size_t columns = found->decoded_bytes != 0 ? plan->rhs_panel : tw_slice_columns(plan, rows);
+  const bool panels = found->decoded_bytes != 0;
   size_t dst, both;
-  if (columns > plan->n) columns = plan->n;
-  found->columns = columns;
-  if (!tw_multiply(columns, tw_type_bytes(plan->dst_type), &dst)) return false;
+  found->columns = tw_least(panels ? plan->rhs_panel : tw_slice_columns(plan, rows), plan->n);
+  if (!tw_multiply(found->columns, tw_type_bytes(plan->dst_type), &dst)) return false;
   if (!tw_add(lhs, dst, &both)) return false;
   found->rows = STAGED_BYTES / both > unit ? STAGED_BYTES / both : unit;
   if (found->rows > rows->m) found->rows = rows->m;
@@ -358,10 +357,6 @@ static void run_piece(const tw_plan* plan, const tw_rows* rows, const tw_groups*
   multiply(plan, rows, &own, staged, &corner, piece);
 }
 
-static size_t least(size_t a, size_t b) {
-  return a < b ? a : b;
-}
-
 tw_status tw_groups_run(const tw_plan* plan, const tw_groups* theirs, const tw_run_args* their_args,
                         size_t slice) {
   tw_groups groups;
@@ -385,10 +380,10 @@ tw_status tw_groups_run(const tw_plan* plan, const tw_groups* theirs, const tw_r
   const tw_part part = tw_slice_part(plan, &rows, slice - groups.parts[g].run_slice);
   tw_part piece = part;
   for (; piece.column_begin < part.column_end; piece.column_begin = piece.column_end) {
-    piece.column_end = least(piece.column_begin + staged.columns, part.column_end);
+    piece.column_end = tw_least(piece.column_begin + staged.columns, part.column_end);
     for (piece.row_begin = part.row_begin; piece.row_begin < part.row_end;
          piece.row_begin = piece.row_end) {
-      piece.row_end = least(tw_cut(plan, &rows, piece.row_begin + staged.rows), part.row_end);
+      piece.row_end = tw_least(tw_cut(plan, &rows, piece.row_begin + staged.rows), part.row_end);
       run_piece(plan, &rows, &groups, groups.starts[g], &args, &staged, &piece);
     }
   }

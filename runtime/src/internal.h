@@ -90,6 +90,7 @@ bool tw_add(size_t a, size_t b, size_t* result);
 bool tw_matrix_bytes(size_t rows, size_t row_bytes, size_t stride, size_t* bytes);
 bool tw_round_up(size_t value, size_t multiple, size_t* result);
 size_t tw_divide_up(size_t a, size_t b);
+size_t tw_least(size_t a, size_t b);
 size_t tw_common_multiple(size_t a, size_t b); /* both at least 1 */
 /* Of the vectors that the layout's lengths count; 0: the device has none. */
 size_t tw_vector_bytes(const tw_layout* layout, const tw_device* device);

@@ -24,6 +24,10 @@ size_t tw_divide_up(size_t a, size_t b) {
   return a / b + (a % b != 0);
 }
 
+size_t tw_least(size_t a, size_t b) {
+  return a < b ? a : b;
+}
+
 size_t tw_common_multiple(size_t a, size_t b) {
   size_t x = a, y = b;
   while (y != 0) {

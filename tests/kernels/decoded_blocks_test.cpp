@@ -130,6 +130,24 @@ std::vector<float> activations(size_t count) {
   return values;
 }
 
+tw_lhs_source source_of(const std::vector<float>& values, size_t k) {
+  auto source = tilewright::sized<tw_lhs_source>();
+  source.data = values.data();
+  source.stride = k * sizeof(float);
+  source.data_bytes = values.size() * sizeof(float);
+  return source;
+}
+
+std::vector<uint8_t> packed_rows(const tilewright::Plan& plan, const std::vector<float>& values,
+                                 size_t k) {
+  const size_t m = values.size() / k;
+  std::vector<uint8_t> lhs(plan.lhs_bytes(m));
+  for (size_t s = 0; s < plan.lhs_slices(m); ++s) {
+    plan.pack_lhs(m, source_of(values, k), lhs.data(), lhs.size(), s);
+  }
+  return lhs;
+}
+
 /// Outputs of rows of k values. `used`: whether the scratch was written, as far as the plan wants
 /// any.
 std::vector<float> product(const tilewright::Plan& plan, const std::vector<uint8_t>& rhs,
@@ -137,14 +155,7 @@ std::vector<float> product(const tilewright::Plan& plan, const std::vector<uint8
                            bool* used) {
   const size_t m = values.size() / k;
   std::vector<float> outputs(m * n);
-  auto source = tilewright::sized<tw_lhs_source>();
-  source.data = values.data();
-  source.stride = k * sizeof(float);
-  source.data_bytes = m * source.stride;
-  std::vector<uint8_t> lhs(plan.lhs_bytes(m));
-  for (size_t s = 0; s < plan.lhs_slices(m); ++s) {
-    plan.pack_lhs(m, source, lhs.data(), lhs.size(), s);
-  }
+  const std::vector<uint8_t> lhs = packed_rows(plan, values, k);
   const size_t scratch_bytes = has_scratch ? plan.scratch_bytes(m) : 0;
   GuardedBuffer scratch("scratch", scratch_bytes, Flush::end);
   constexpr uint8_t untouched = 0xa5;
@@ -252,10 +263,7 @@ std::vector<float> product_of_groups(const tilewright::Plan& plan,
   tilewright::check(tw_groups_prepare(plan.get(), &groups));
   GuardedBuffer scratch("scratch", groups.scratch_bytes, Flush::end);
   std::vector<uint8_t> lhs(groups.lhs_bytes);
-  auto source = tilewright::sized<tw_lhs_source>();
-  source.data = values.data();
-  source.stride = k * sizeof(float);
-  source.data_bytes = m * source.stride;
+  tw_lhs_source source = source_of(values, k);
   source.scratch = scratch.data();
   source.scratch_bytes = scratch.size();
   for (size_t s = 0; s < groups.lhs_slices; ++s) {
@@ -338,14 +346,7 @@ TEST_P(DecodedBlocks, GatedLayersHaveTheSameBits) {
   const tilewright::Plan plan = plan_of(decoder, n, k, TW_DECODE_UNSET);
   const auto weights = two_weights(plan);
   const std::vector<float> values = activations(m * k);
-  auto source = tilewright::sized<tw_lhs_source>();
-  source.data = values.data();
-  source.stride = k * sizeof(float);
-  source.data_bytes = m * source.stride;
-  std::vector<uint8_t> lhs(plan.lhs_bytes(m));
-  for (size_t s = 0; s < plan.lhs_slices(m); ++s) {
-    plan.pack_lhs(m, source, lhs.data(), lhs.size(), s);
-  }
+  const std::vector<uint8_t> lhs = packed_rows(plan, values, k);
   size_t scratch_bytes = 0;
   tilewright::check(tw_gated_scratch_bytes(plan.get(), m, &scratch_bytes));
   const GuardedBuffer scratch("scratch", scratch_bytes, Flush::end);
