@@ -27,13 +27,14 @@ LeastTime least_time(const Limits& limits, double macs, Regime regime) {
   return reading > least.ns ? LeastTime{reading, true} : least;
 }
 
-void sort_candidates(std::vector<Candidate>& candidates, const std::string& winner) {
-  const auto rank = [&](const Candidate& c) {
+void sort_candidates(std::vector<ReportCandidate>& candidates, const std::string& winner) {
+  const auto rank = [&](const ReportCandidate& c) {
     return std::tuple(identity(c.evidence.run) != winner, !c.has_interval(),
                       -c.evidence.faster.log);
   };
-  std::stable_sort(candidates.begin(), candidates.end(),
-                   [&](const Candidate& a, const Candidate& b) { return rank(a) < rank(b); });
+  std::stable_sort(
+      candidates.begin(), candidates.end(),
+      [&](const ReportCandidate& a, const ReportCandidate& b) { return rank(a) < rank(b); });
 }
 
 ReportCell cell_of(const std::vector<const Record*>& all, const std::set<uint64_t>& failed) {
@@ -50,7 +51,7 @@ ReportCell cell_of(const std::vector<const Record*>& all, const std::set<uint64_
   const Evidence* winner = best_of(found, 0);
   if (winner == nullptr) return cell;
   for (const Evidence& e : found.configurations) {
-    Candidate c{e, found.baseline_ns / std::exp(e.faster.log), {}, {}};
+    ReportCandidate c{e, found.baseline_ns / std::exp(e.faster.log), {}, {}};
     c.limits = limits_of(usable, identity(e.run));
     c.least = least_time(c.limits, cell.macs, cell.regime);
     cell.candidates.push_back(c);
@@ -93,11 +94,11 @@ ReportCore& core_of(std::vector<ReportCore>& cores, const Record& record) {
 
 }  // namespace
 
-bool Candidate::has_interval() const {
+bool ReportCandidate::has_interval() const {
   return evidence.rounds == 0 || evidence.rounds >= kLeastRounds;
 }
 
-const Candidate* ReportCell::next() const {
+const ReportCandidate* ReportCell::next() const {
   return candidates.size() > 1 && candidates[1].has_interval() ? &candidates[1] : nullptr;
 }
 
@@ -126,7 +127,7 @@ std::vector<ReportCore> report_model(const std::vector<Record>& records) {
   return cores;
 }
 
-Estimate slower(const Candidate& other, const Candidate& than) {
+Estimate slower(const ReportCandidate& other, const ReportCandidate& than) {
   const Estimate &a = other.evidence.faster, &b = than.evidence.faster;
   return {b.log - a.log, std::hypot(a.width, b.width)};
 }

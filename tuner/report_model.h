@@ -22,7 +22,7 @@ struct LeastTime {
 };
 
 /// A configuration in a cell.
-struct Candidate {
+struct ReportCandidate {
   Evidence evidence;
   double ns = 0;  ///< the baseline's time and the ratio to it; 0: the baseline has no record
   Limits limits;
@@ -35,13 +35,13 @@ struct ReportCell {
   size_t m = 0;
   Regime regime = Regime::streamed;
   double macs = 0;
-  std::vector<Candidate> candidates;  ///< the winner, those with an interval, the others
-  size_t baseline = SIZE_MAX;         ///< index of a candidate; SIZE_MAX: it has no record
+  std::vector<ReportCandidate> candidates;  ///< the winner, those with an interval, the others
+  size_t baseline = SIZE_MAX;               ///< index of a candidate; SIZE_MAX: it has no record
   /// Without the baseline's time nothing is chosen.
   [[nodiscard]] bool has_choice() const { return baseline != SIZE_MAX; }
   size_t left_out = 0;  ///< records of kernels that failed, or that compare with another baseline
   /// Of the candidates but the winner, the best with an interval. Null: there is none.
-  [[nodiscard]] const Candidate* next() const;
+  [[nodiscard]] const ReportCandidate* next() const;
 };
 
 struct ReportProblem {
@@ -64,7 +64,7 @@ std::vector<ReportCore> report_model(const std::vector<Record>& records);
 
 /// Time of `other` / time of `than`: the interval takes the two for independent, except where one
 /// is the baseline.
-Estimate slower(const Candidate& other, const Candidate& than);
+Estimate slower(const ReportCandidate& other, const ReportCandidate& than);
 
 /// Rounds prove no difference.
 bool is_tie(const Estimate& difference);

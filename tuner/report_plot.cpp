@@ -53,16 +53,16 @@ std::string dot(const Scale& scale, double time, const char* style) {
 
 }  // namespace
 
-Relative relative(const Candidate& candidate) {
+Relative relative(const ReportCandidate& candidate) {
   const Estimate& faster = candidate.evidence.faster;
   return {std::exp(-faster.log), std::exp(-faster.log - faster.width),
           std::exp(-faster.log + faster.width), candidate.has_interval()};
 }
 
-Scale scale_of(const std::vector<const Candidate*>& candidates) {
+Scale scale_of(const std::vector<const ReportCandidate*>& candidates) {
   constexpr double lowest = 0.5, highest = 1.5;  // so that the few far away do not hide the others
   Scale scale{0.97, 1.03};
-  for (const Candidate* candidate : candidates) {
+  for (const ReportCandidate* candidate : candidates) {
     const Relative r = relative(*candidate);
     scale.low = std::min(scale.low, r.has_interval ? r.low : r.time);
     scale.high = std::max(scale.high, r.has_interval ? r.high : r.time);
@@ -84,7 +84,7 @@ std::string plot_axis(const Scale& scale) {
   return svg(height, inside);
 }
 
-std::string plot(const Scale& scale, const Candidate& candidate, Mark mark) {
+std::string plot(const Scale& scale, const ReportCandidate& candidate, Mark mark) {
   const Relative r = relative(candidate);
   std::string inside = fmt::format("<title>{} of the baseline's time, {}</title>", relative_text(r),
                                    interval_text(candidate));
@@ -109,7 +109,7 @@ std::string relative_text(const Relative& relative) {
   return fmt::format("{:.1f} %", relative.time * 100);
 }
 
-std::string interval_text(const Candidate& candidate) {
+std::string interval_text(const ReportCandidate& candidate) {
   if (candidate.evidence.rounds == 0) return "baseline";
   const Relative r = relative(candidate);
   return r.has_interval ? fmt::format("{:.1f} to {:.1f} %", r.low * 100, r.high * 100)

@@ -37,7 +37,7 @@ struct Frame {
   }
 };
 
-Dot dot_of(const ReportProblem& problem, const ReportCell& cell, const Candidate& candidate,
+Dot dot_of(const ReportProblem& problem, const ReportCell& cell, const ReportCandidate& candidate,
            bool winner) {
   Dot dot;
   dot.macs_a_byte = cell.macs / static_cast<double>(candidate.limits.rhs_bytes);
@@ -58,7 +58,7 @@ Dot dot_of(const ReportProblem& problem, const ReportCell& cell, const Candidate
 
 std::vector<Dot> dots_of(const ReportCore& core) {
   std::vector<Dot> dots;
-  const auto drawable = [](const Candidate& c) { return c.ns > 0 && c.limits.rhs_bytes > 0; };
+  const auto drawable = [](const ReportCandidate& c) { return c.ns > 0 && c.limits.rhs_bytes > 0; };
   for (const ReportProblem& problem : core.problems) {
     for (const ReportCell& cell : problem.cells) {
       const bool apart = cell.baseline != 0 && cell.baseline != SIZE_MAX;

@@ -23,7 +23,7 @@ std::string tag(const char* text, const char* title) {
   return fmt::format(" <b class=\"tag\" title=\"{}\">{}</b>", title, text);
 }
 
-std::string tags(const Candidate& candidate, Mark mark) {
+std::string tags(const ReportCandidate& candidate, Mark mark) {
   std::string text;
   if (mark == Mark::winner) text += tag("winner", "what is chosen here");
   if (candidate.evidence.rounds == 0) text += tag("baseline", "what all others compare with");
@@ -35,7 +35,7 @@ std::string tags(const Candidate& candidate, Mark mark) {
   return text;
 }
 
-std::string candidate_cell(const Candidate& candidate, const ReportProblem& problem, size_t m,
+std::string candidate_cell(const ReportCandidate& candidate, const ReportProblem& problem, size_t m,
                            const KernelNames& names, Mark mark) {
   const Configuration& run = candidate.evidence.run;
   return fmt::format("<td class=\"run\">{}</td>",
@@ -44,7 +44,7 @@ std::string candidate_cell(const Candidate& candidate, const ReportProblem& prob
 }
 
 /// "tie within 2.1 %", or how much longer the other takes.
-std::string difference_text(const Candidate& other, const Candidate& winner) {
+std::string difference_text(const ReportCandidate& other, const ReportCandidate& winner) {
   const Estimate longer = slower(other, winner);
   if (is_tie(longer)) {
     const double most = std::exp(std::abs(longer.log) + longer.width) - 1;
@@ -59,7 +59,7 @@ std::string difference_text(const Candidate& other, const Candidate& winner) {
 size_t further_ties(const ReportCell& cell) {
   size_t ties = 0;
   for (size_t i = 2; i < cell.candidates.size(); ++i) {
-    const Candidate& c = cell.candidates[i];
+    const ReportCandidate& c = cell.candidates[i];
     if (c.has_interval() && is_tie(slower(c, cell.candidates[0]))) ++ties;
   }
   return ties;
@@ -75,7 +75,7 @@ std::string verdict(const ReportCell& cell) {
 std::string runner_up(const ReportCell& cell, const ReportProblem& problem,
                       const KernelNames& names) {
   if (cell.candidates.size() == 1) return "";
-  const Candidate* next = cell.next();
+  const ReportCandidate* next = cell.next();
   if (next == nullptr) return "no other has an interval";
   const Configuration& run = next->evidence.run;
   const bool same_kernel = run.kernel == cell.candidates[0].evidence.run.kernel;
@@ -87,15 +87,15 @@ std::string runner_up(const ReportCell& cell, const ReportProblem& problem,
   return ties == 0 ? text : text + fmt::format("; {} more tie", ties);
 }
 
-double gmacs(const ReportCell& cell, const Candidate& candidate) {
+double gmacs(const ReportCell& cell, const ReportCandidate& candidate) {
   return candidate.ns > 0 ? cell.macs / candidate.ns : 0;
 }
 
-double gbs(const Candidate& candidate) {
+double gbs(const ReportCandidate& candidate) {
   return candidate.ns > 0 ? static_cast<double>(candidate.limits.rhs_bytes) / candidate.ns : 0;
 }
 
-double share(const Candidate& candidate) {
+double share(const ReportCandidate& candidate) {
   return candidate.ns > 0 ? candidate.least.ns / candidate.ns : 0;
 }
 
@@ -145,7 +145,7 @@ std::string cell_anchor(const std::string& problem, const ReportCell& cell) {
 
 std::string choice_table(const ReportProblem& problem, const KernelNames& names,
                          const std::string& anchor) {
-  std::vector<const Candidate*> winners;
+  std::vector<const ReportCandidate*> winners;
   for (const ReportCell& cell : problem.cells) winners.push_back(&cell.candidates[0]);
   const Scale scale = scale_of(winners);
   std::string table = fmt::format(
@@ -154,7 +154,7 @@ std::string choice_table(const ReportProblem& problem, const KernelNames& names,
       "scope=\"col\">why</th></tr></thead>\n<tbody>",
       plot_head(scale) + "<th scope=\"col\" class=\"n\">95 % interval</th>");
   for (const ReportCell& cell : problem.cells) {
-    const Candidate& winner = cell.candidates[0];
+    const ReportCandidate& winner = cell.candidates[0];
     table += fmt::format(
         "<tr><th scope=\"row\" class=\"n\"><a href=\"#{}\">{}</a></th><td "
         "class=\"w\">{}</td>{}<td>{}</td>"
@@ -174,7 +174,7 @@ std::string regimes_table(const ReportProblem& problem, const KernelNames& names
   for (size_t i = 0; i + 1 < problem.cells.size(); ++i) {
     const ReportCell &streamed = problem.cells[i], &hot = problem.cells[i + 1];
     if (streamed.m != hot.m) continue;
-    const Candidate &a = streamed.candidates[0], &b = hot.candidates[0];
+    const ReportCandidate &a = streamed.candidates[0], &b = hot.candidates[0];
     rows += fmt::format(
         "<tr><th scope=\"row\" class=\"n\">{}</th>{}{}{}{}{}<td>{}</td></tr>\n", streamed.m,
         candidate_cell(a, problem, streamed.m, names, Mark::other), number_cell(time_text(a.ns)),
@@ -196,9 +196,10 @@ std::string regimes_table(const ReportProblem& problem, const KernelNames& names
 std::string rates_table(const ReportProblem& problem) {
   std::string rows;
   for (const ReportCell& cell : problem.cells) {
-    const Candidate& winner = cell.candidates[0];
-    Candidate none;
-    const Candidate& baseline = cell.baseline == SIZE_MAX ? none : cell.candidates[cell.baseline];
+    const ReportCandidate& winner = cell.candidates[0];
+    ReportCandidate none;
+    const ReportCandidate& baseline =
+        cell.baseline == SIZE_MAX ? none : cell.candidates[cell.baseline];
     rows += fmt::format("<tr><th scope=\"row\" class=\"n\">{}</th><td>{}</td>", cell.m,
                         regime_text(cell.regime));
     rows += number_cell(time_text(winner.ns)) + number_cell(rate_text(gmacs(cell, winner))) +
@@ -222,12 +223,12 @@ std::string rates_table(const ReportProblem& problem) {
 std::string candidates_table(const ReportProblem& problem, const ReportCell& cell,
                              const KernelNames& names) {
   const std::vector<size_t> indices = shown(cell);
-  std::vector<const Candidate*> candidates;
+  std::vector<const ReportCandidate*> candidates;
   for (const size_t i : indices) candidates.push_back(&cell.candidates[i]);
   const Scale scale = scale_of(candidates);
   std::string rows;
   for (const size_t i : indices) {
-    const Candidate& c = cell.candidates[i];
+    const ReportCandidate& c = cell.candidates[i];
     const Mark mark = mark_of(cell, i);
     rows += fmt::format("<tr{}>{}<td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n",
                         mark == Mark::winner ? " class=\"won\"" : "",

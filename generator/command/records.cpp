@@ -68,9 +68,9 @@ void print_lead(const ReportCell& cell) {
     fmt::print("  best       unknown: the baseline has no record\n");
     return;
   }
-  const Candidate& best = cell.candidates[0];
+  const ReportCandidate& best = cell.candidates[0];
   fmt::print("  best       {}\n", settings(best.evidence.run));
-  const Candidate* next = cell.next();
+  const ReportCandidate* next = cell.next();
   if (next == nullptr) {
     fmt::print("  next       {}\n", cell.candidates.size() == 1
                                         ? "nothing else was measured"

@@ -165,7 +165,8 @@ size_t model_place(const Sweep& chosen, const std::string& kernel, int64_t m) {
 }
 
 /// Its speed / that of `winner`, with the 95 % interval or how few rounds there were.
-std::string speed_text(const tuner::Candidate& candidate, const tuner::Candidate& winner) {
+std::string speed_text(const tuner::ReportCandidate& candidate,
+                       const tuner::ReportCandidate& winner) {
   const tuner::Estimate behind = slower(candidate, winner);
   const std::string sure =
       &candidate == &winner ? ""
@@ -185,7 +186,7 @@ std::string cell_text(const tuner::Problem& p, const tuner::ReportCell& cell, co
       cell.regime == tuner::Regime::hot ? "weights in the caches" : "weights from memory",
       "measured", "95 %", "model", "kernel");
   std::set<std::string> seen;
-  for (const tuner::Candidate& candidate : cell.candidates) {
+  for (const tuner::ReportCandidate& candidate : cell.candidates) {
     const std::string& kernel = candidate.evidence.run.kernel;
     if (!seen.insert(kernel).second) continue;
     text += fmt::format("{} {:>7}  {}{}\n", speed_text(candidate, cell.candidates.front()),

@@ -114,7 +114,7 @@ FieldAxes flat(const Part& part, FieldKind kind, int64_t k) {
   return field;
 }
 
-Places::Places(const Part& part, FieldKind kind, const Sizes& sizes) : vl_(sizes.vl) {
+FieldPlaces::FieldPlaces(const Part& part, FieldKind kind, const Sizes& sizes) : vl_(sizes.vl) {
   FieldAxes field = flat(part, kind, sizes.k);
   base_ = field.base.at(vl_);
   axes_ = std::move(field.axes);
@@ -124,14 +124,14 @@ Places::Places(const Part& part, FieldKind kind, const Sizes& sizes) : vl_(sizes
       part.over->argument ? Length{sizes.stride} : Length{size(part, sizes.k).at(vl_)};
 }
 
-int64_t Places::at(const Coordinates& value) const {
+int64_t FieldPlaces::at(const Coordinates& value) const {
   int64_t address = base_;
   for (const Axis& axis : axes_) address += digit(axis, value, vl_) * axis.stride.at(vl_);
   return address;
 }
 
 int64_t place(const Part& part, FieldKind kind, const Coordinates& at, const Sizes& sizes) {
-  return Places(part, kind, sizes).at(at);
+  return FieldPlaces(part, kind, sizes).at(at);
 }
 
 // ---- of a layout ----

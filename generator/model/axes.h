@@ -85,9 +85,9 @@ struct Sizes {
 };
 
 /// Addresses of a field's values, from the first panel's start or the source's.
-class Places {
+class FieldPlaces {
  public:
-  Places(const Part& part, FieldKind kind, const Sizes& sizes);
+  FieldPlaces(const Part& part, FieldKind kind, const Sizes& sizes);
   [[nodiscard]] int64_t at(const Coordinates& value) const;
 
  private:

@@ -86,7 +86,7 @@ int64_t enough(const Path& data, Dim dim, VectorLength vl) {
 /// place.
 std::vector<int64_t> addresses(const Part& root, const Path& path, const Coordinates& end,
                                const Sizes& sizes) {
-  const Places places(root, path.field->kind, sizes);
+  const FieldPlaces places(root, path.field->kind, sizes);
   std::vector<int64_t> found;
   for (Coordinates at; at.n < end.n; ++at.n) {
     for (at.k = 0; at.k < end.k; ++at.k) {

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -28,19 +29,26 @@ const std::vector<std::string> folders = {"command", "pipeline", "emit", "schedu
 
 struct Source {
   std::string path;
-  std::string text;  ///< without comments
+  std::string text;  ///< without comments, but those of files()
 };
 
-std::vector<Source> sources(const std::filesystem::path& folder) {
-  static const std::regex comment("//[^\n]*");
+/// With comments.
+std::vector<Source> files(const std::filesystem::path& folder) {
   std::vector<Source> all;
   for (const auto& entry : std::filesystem::directory_iterator(source_dir / folder)) {
+    if (!entry.is_regular_file()) continue;
     std::ifstream file(entry.path());
     std::ostringstream text;
     text << file.rdbuf();
-    all.push_back(
-        {(folder / entry.path().filename()).string(), std::regex_replace(text.str(), comment, "")});
+    all.push_back({(folder / entry.path().filename()).string(), text.str()});
   }
+  return all;
+}
+
+std::vector<Source> sources(const std::filesystem::path& folder) {
+  static const std::regex comment("//[^\n]*");
+  std::vector<Source> all = files(folder);
+  for (Source& source : all) source.text = std::regex_replace(source.text, comment, "");
   return all;
 }
 
@@ -101,6 +109,32 @@ std::set<std::string> isas_and_instructions() {
     return find_operation(name).has_value() || name == "scalar" || name == "and" || name == "b";
   });
   return names;
+}
+
+/// Types that other files may see, with their namespaces: those that no line indents, outside
+/// namespaces without a name.
+std::set<std::string> types_in(const std::string& text) {
+  static const std::regex open("namespace ?([a-z:]*) \\{[^}]*");
+  static const std::regex close("\\}  // namespace.*");
+  static const std::regex type("(?:struct|class|enum class) (\\w+)(?: [^;].*)?");
+  std::vector<std::string> names;
+  std::set<std::string> found;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::smatch match;
+    if (std::regex_match(line, match, open)) {
+      if (line.starts_with("namespace tw")) names.clear();  // it is the outermost
+      names.push_back(match[1]);
+    } else if (std::regex_match(line, close)) {
+      names.pop_back();
+    } else if (std::regex_match(line, match, type) &&
+               std::find(names.begin(), names.end(), "") == names.end()) {
+      std::string name;
+      for (const std::string& part : names) name += part + "::";
+      found.insert(name + match[1].str());
+    }
+  }
+  return found;
 }
 
 TEST(Folders, IncludeOnlyWhatIsBelow) {
@@ -190,6 +224,29 @@ TEST(Folders, FewFilesKnowAFormat) {
     EXPECT_GE(files, 1) << name;
     EXPECT_LE(files, kMost) << name << " in " << testing::PrintToString(known);
   }
+}
+
+/// Two types of one name in one program share destructors and functions of templates: whichever
+/// the linker finds first.
+TEST(Folders, EveryTypeHasANameOfItsOwn) {
+  std::map<std::string, std::string> file_of;
+  const auto twice = [&](const std::vector<Source>& all) {
+    std::vector<std::string> found;
+    for (const Source& source : all) {
+      for (const std::string& type : types_in(source.text)) {
+        const auto [first, is_new] = file_of.emplace(type, source.path);
+        if (!is_new) found.push_back(type + " in " + first->second + " and " + source.path);
+      }
+    }
+    return found;
+  };
+  std::vector<std::filesystem::path> all = {"tuner", "tuner/program", "measure", "bench"};
+  for (const std::string& folder : folders) all.push_back("generator/" + folder);
+  for (const std::filesystem::path& folder : all) EXPECT_EQ(twice(files(folder)), Mentions());
+  EXPECT_GT(file_of.size(), 300U);
+  const Source wrong = {"a.cpp", "namespace tw {\nnamespace {\nstruct Mine {};\n}  // namespace\n" +
+                                     std::string("class Layout {};\n}  // namespace tw\n")};
+  EXPECT_EQ(twice({wrong}), Mentions({"tw::Layout in " + file_of.at("tw::Layout") + " and a.cpp"}));
 }
 
 }  // namespace
