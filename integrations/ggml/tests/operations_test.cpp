@@ -47,69 +47,73 @@ std::string any_type() {
   return any + ")";
 }
 
-class Operations : public LlamaTest, public testing::WithParamInterface<const char*> {};
+/// Cases of the package's program, which has some of minutes and thousands of others, too.
+struct Claim {
+  std::string operation;
+  std::string shapes;
+  std::vector<std::string> types;  ///< how a case says it: "type_a=q4_0"
+  size_t fewest = 0;               ///< right ones of a type
+  size_t most_left = SIZE_MAX;     ///< those that we do not claim
+};
 
-/// Counts cases of each type among what test-backend-ops said.
-void expect_right(const std::string& operation, const char* type_is, const Finished& finished,
-                  size_t fewest) {
-  const std::string said = finished.output + finished.messages;
-  EXPECT_EQ(finished.status, 0) << said;
-  EXPECT_EQ(count(said, "FAIL"), 0U) << said;
-  for (const std::string& type : types_here()) {
-    const size_t right = count(said, type_is + type + ",[^\n]*OK");
-    std::cout << operation << " " << type << ": " << right << " right, "
-              << count(said, type_is + type + ",[^\n]*not supported") << " not claimed\n";
-    EXPECT_GE(right, fewest) << said;
-  }
+std::vector<std::string> said_of(const std::string& type_is, const std::vector<std::string>& all) {
+  std::vector<std::string> said;
+  for (const std::string& type : all) said.push_back(type_is + type);
+  return said;
 }
 
-TEST_P(Operations, AllThatWeClaimAreRight) {
-  // The package has cases of minutes too; QEMU is slow. Of experts, one a type is small enough
-  // then, and of many types there are only three.
+/// QEMU is slow. Of experts, one a type is small enough then, and of many types there are only
+/// three. Of matrices one row, which has kernels of its own, two, and whole tiles.
+std::vector<Claim> claims() {
   const bool emulated = is_emulated();
   const std::string digits = emulated ? "[0-9]{1,2}" : "[0-9]{1,3}";
-  // Of matrices one row, which has kernels of its own, two, and whole tiles.
-  const bool few = emulated && !test::is_long() && GetParam() == std::string("MUL_MAT");
-  const bool of_experts = !emulated && !test::is_long() && GetParam() == std::string("MUL_MAT_ID");
-  const Finished finished = ours(std::string("test-backend-ops -b tilewright -o ") + GetParam() +
-                                     " -p 'type_a=" + any_type() +
-                                     ",type_b=f32,(n_mats=[0-9]{1,2},.*)?m=" + digits + ",n=" +
-                                     (few          ? "(1|2|16)"
-                                      : of_experts ? "(1|32)"
-                                                   : digits) +
-                                     ",'",
-                                 {{"TILEWRIGHT_GGML_TEST", "1"}, {"TILEWRIGHT_BF16", "1"}});
-  expect_right(GetParam(), "type_a=", finished, emulated ? 1 : of_experts ? 2 : 3);
+  const bool few = !test::is_long();
+  const std::string by_floats = "type_a=" + any_type() + ",type_b=f32,";
+  const std::vector<std::string> of_caches = {"f16", "q8_0"};
+  std::vector<std::string> caches;
+  for (const std::string& type : of_caches) caches.push_back("type_K=" + type + ",type_V=" + type);
+  return {
+      {"MUL_MAT", by_floats + "m=" + digits + ",n=" + (emulated && few ? "(1|2|16)" : digits) + ",",
+       said_of("type_a=", types_here()), emulated ? 1U : 3U},
+      {"MUL_MAT_ID",
+       by_floats + "n_mats=[0-9]{1,2},.*m=" + digits +
+           ",n=" + (!emulated && few ? "(1|32)" : digits) + ",",
+       said_of("type_a=", types_here()), emulated ? 1U : 2U},
+      // The reference's rows are ggml's own, so that the same bits are equal.
+      {"GET_ROWS", "type=" + any_type() + ",n=[0-9]+,m=[0-9]{1,3},r=[0-9]+,be1=[0-9]{1,2},",
+       said_of("type=", types_here()), 3},
+      // Of every size of heads that models have.
+      {"FLASH_ATTN_EXT",
+       (emulated ? "hsk=64,hsv=64,.*kv=113,nb=3,"
+                 : "hsk=(40|64|72|96|128|576),.*kv=(113|512),nb=(1|3),") +
+           std::string(".*type_K=(f16|q8_0),type_V=(f16|q8_0),"),
+       caches, emulated ? 8U : 100U, 0}};
 }
 
-// The reference's rows are ggml's own, so that the same bits are equal.
-using Lookups = LlamaTest;
-TEST_F(Lookups, AllThatWeClaimAreRight) {
-  expect_right("GET_ROWS", "type=",
-               ours("test-backend-ops -b tilewright -o GET_ROWS -p 'type=" + any_type() +
-                        ",n=[0-9]+,m=[0-9]{1,3},r=[0-9]+,be1=[0-9]{1,2},'",
-                    {{"TILEWRIGHT_GGML_TEST", "1"}}),
-               3);
-}
-
-// The package has thousands of cases; these are of every size of heads that models have.
-using Attentions = LlamaTest;
-TEST_F(Attentions, AllThatWeClaimAreRight) {
-  const bool emulated = is_emulated();
-  const std::string shapes = emulated ? "hsk=64,hsv=64,.*kv=113,nb=3,"
-                                      : "hsk=(40|64|72|96|128|576),.*kv=(113|512),nb=(1|3),";
-  const Finished finished = ours("test-backend-ops -b tilewright -o FLASH_ATTN_EXT -p '" + shapes +
-                                     ".*type_K=(f16|q8_0),type_V=(f16|q8_0),'",
-                                 {{"TILEWRIGHT_GGML_TEST", "1"}});
+/// All in one process: it makes the cases of all operations first, for seconds under QEMU, and
+/// tables of neighbors as long for types that have grids.
+using Operations = LlamaTest;
+TEST_F(Operations, AllThatWeClaimAreRight) {
+  std::string operations, shapes;
+  for (const Claim& claim : claims()) {
+    operations += (operations.empty() ? "" : ",") + claim.operation;
+    shapes += (shapes.empty() ? "" : "|") + claim.shapes;
+  }
+  const Finished finished =
+      ours("test-backend-ops -b tilewright -o " + operations + " -p '" + shapes + "'",
+           {{"TILEWRIGHT_GGML_TEST", "1"}, {"TILEWRIGHT_BF16", "1"}});
   const std::string said = finished.output + finished.messages;
   EXPECT_EQ(finished.status, 0) << said;
   EXPECT_EQ(count(said, "FAIL"), 0U) << said;
-  for (const std::string type : {"f16", "q8_0"}) {
-    const std::string its = "type_K=" + type + ",type_V=" + type + ",[^\n]*";
-    const size_t right = count(said, its + "OK");
-    std::cout << "FLASH_ATTN_EXT " << type << ": " << right << " right\n";
-    EXPECT_GE(right, emulated ? 8U : 100U) << said;
-    EXPECT_EQ(count(said, its + "not supported"), 0U) << said;
+  for (const Claim& claim : claims()) {
+    for (const std::string& type : claim.types) {
+      const std::string its = claim.operation + "[(][^\n]*" + type + ",[^\n]*";
+      const size_t right = count(said, its + "OK"), left = count(said, its + "not supported");
+      std::cout << claim.operation << " " << type << ": " << right << " right, " << left
+                << " not claimed\n";
+      EXPECT_GE(right, claim.fewest) << said;
+      EXPECT_LE(left, claim.most_left) << said;
+    }
   }
 }
 
@@ -151,9 +155,6 @@ INSTANTIATE_TEST_SUITE_P(
                  "ne=.[0-9]{1,4},[0-9]{1,2},|ne_a=.[0-9]+,[0-9]+,[24],1",
                  {{"ADD", 20}, {"MUL", 15}, {"ROPE", 60}, {"CONT", 2}}}),
     [](const auto& info) { return std::string(info.param.name); });
-
-INSTANTIATE_TEST_SUITE_P(Of, Operations, testing::Values("MUL_MAT", "MUL_MAT_ID"),
-                         [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
 }  // namespace tw::llama
