@@ -21,11 +21,16 @@ struct Shape {
   }
   /// Of a head's values in a row of K or V.
   [[nodiscard]] size_t row_bytes() const {
-    return type == TW_TYPE_Q8_0 ? head_size / 32 * 34 : head_size * 2;
+    return type == TW_TYPE_Q8_0 ? head_size / 32 * 34 : head_size * (type == TW_F32 ? 4 : 2);
   }
   /// Of K and V.
   [[nodiscard]] size_t cache_bytes() const { return 2 * positions * kv_heads * row_bytes(); }
-  [[nodiscard]] const char* type_name() const { return type == TW_TYPE_Q8_0 ? "q8_0" : "f16"; }
+  [[nodiscard]] const char* type_name() const {
+    return type == TW_TYPE_Q8_0 ? "q8_0"
+           : type == TW_F32     ? "f32"
+           : type == TW_BF16    ? "bf16"
+                                : "f16";
+  }
 };
 constexpr Shape shapes[] = {
     {"one query", 1, 2048, 16, 16, 64},
@@ -35,9 +40,13 @@ constexpr Shape shapes[] = {
     {"one query", 1, 2048, 16, 16, 128, TW_TYPE_Q8_0},
     {"one query", 1, 2048, 32, 8, 64, TW_TYPE_Q8_0},
     {"one query", 1, 2048, 32, 8, 128, TW_TYPE_Q8_0},
+    {"one query", 1, 2048, 32, 8, 128, TW_BF16},
+    {"one query", 1, 2048, 32, 8, 128, TW_F32},
     {"prompt", 512, 512, 16, 16, 64},
     {"prompt", 512, 512, 32, 8, 128},
     {"prompt", 512, 512, 32, 8, 128, TW_TYPE_Q8_0},
+    {"prompt", 512, 512, 32, 8, 128, TW_BF16},
+    {"prompt", 512, 512, 32, 8, 128, TW_F32},
 };
 
 struct Destroy {

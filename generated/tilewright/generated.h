@@ -3,7 +3,9 @@
 //
 // Declarations of the kernels and packers here.
 //
+// from   specs/attention_f32_f32_bf16.yaml (645fa34d2648a36e)
 // from   specs/attention_f32_f32_f16.yaml (52989ffaea8cc7af)
+// from   specs/attention_f32_f32_f32.yaml (a68bd942f116f3ba)
 // from   specs/attention_f32_f32_qsi8c32.yaml (963099c6ed77a190)
 // from   specs/decode_bf16_bf16p.yaml (d98e6ea879691f45)
 // from   specs/decode_bf16_qmi2k16p.yaml (73fa9ce792a593fe)
@@ -63,6 +65,20 @@ extern "C" {
 #endif
 
 /* Kernels. Those of another architecture are declared, but not defined. */
+void tw_attention_scores_f32_f32_bf16_1x4_scalar(const tw_args *args);
+void tw_attention_values_f32_f32_bf16_1x4_scalar(const tw_args *args);
+void tw_attention_scores_f32_f32_bf16_2x4_avx2_asm(const tw_args *args);
+void tw_attention_scores_f32_f32_bf16_2x4_avx2(const tw_args *args);
+void tw_attention_values_f32_f32_bf16_2x32_avx2_asm(const tw_args *args);
+void tw_attention_values_f32_f32_bf16_2x32_avx2(const tw_args *args);
+void tw_attention_scores_f32_f32_bf16_4x4_avx512f_asm(const tw_args *args);
+void tw_attention_scores_f32_f32_bf16_4x4_avx512f(const tw_args *args);
+void tw_attention_values_f32_f32_bf16_4x64_avx512f_asm(const tw_args *args);
+void tw_attention_values_f32_f32_bf16_4x64_avx512f(const tw_args *args);
+void tw_attention_scores_f32_f32_bf16_4x4_neon_asm(const tw_args *args);
+void tw_attention_scores_f32_f32_bf16_4x4_neon(const tw_args *args);
+void tw_attention_values_f32_f32_bf16_4x16_neon_asm(const tw_args *args);
+void tw_attention_values_f32_f32_bf16_4x16_neon(const tw_args *args);
 void tw_attention_scores_f32_f32_f16_1x4_scalar(const tw_args *args);
 void tw_attention_weights_f32_f32_f16_1x1_scalar(const tw_args *args);
 void tw_attention_values_f32_f32_f16_1x4_scalar(const tw_args *args);
@@ -84,6 +100,20 @@ void tw_attention_weights_f32_f32_f16_1x4_neon_asm(const tw_args *args);
 void tw_attention_weights_f32_f32_f16_1x4_neon(const tw_args *args);
 void tw_attention_values_f32_f32_f16_4x16_neon_asm(const tw_args *args);
 void tw_attention_values_f32_f32_f16_4x16_neon(const tw_args *args);
+void tw_attention_scores_f32_f32_f32_1x4_scalar(const tw_args *args);
+void tw_attention_values_f32_f32_f32_1x4_scalar(const tw_args *args);
+void tw_attention_scores_f32_f32_f32_2x4_avx2_asm(const tw_args *args);
+void tw_attention_scores_f32_f32_f32_2x4_avx2(const tw_args *args);
+void tw_attention_values_f32_f32_f32_2x32_avx2_asm(const tw_args *args);
+void tw_attention_values_f32_f32_f32_2x32_avx2(const tw_args *args);
+void tw_attention_scores_f32_f32_f32_4x4_avx512f_asm(const tw_args *args);
+void tw_attention_scores_f32_f32_f32_4x4_avx512f(const tw_args *args);
+void tw_attention_values_f32_f32_f32_4x64_avx512f_asm(const tw_args *args);
+void tw_attention_values_f32_f32_f32_4x64_avx512f(const tw_args *args);
+void tw_attention_scores_f32_f32_f32_4x4_neon_asm(const tw_args *args);
+void tw_attention_scores_f32_f32_f32_4x4_neon(const tw_args *args);
+void tw_attention_values_f32_f32_f32_4x16_neon_asm(const tw_args *args);
+void tw_attention_values_f32_f32_f32_4x16_neon(const tw_args *args);
 void tw_attention_scores_f32_f32_qsi8c32_1x2_scalar(const tw_args *args);
 void tw_attention_values_f32_f32_qsi8c32_1x8_scalar(const tw_args *args);
 void tw_attention_scores_f32_f32_qsi8c32_2x4_avx2_asm(const tw_args *args);

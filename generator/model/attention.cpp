@@ -10,13 +10,21 @@ namespace {
 
 constexpr int64_t group = 4;  ///< positions whose sums over lanes make one vector
 
+/// Rows of positions that become f32 exactly: floats, or blocks of codes behind a scale of f16.
+bool is_positions(const Format& format) {
+  return is_float(format) || format.name == "qsi8c32";
+}
+
 void check_attention_formats(const Family& family) {
   const bool floats = family.lhs->name == "f32" && family.dst == ElementType::f32;
-  const bool known = family.rhs->name == "f16" || family.rhs->name == "qsi8c32";
-  if (floats && known && !family.accumulate) return;
+  if (floats && is_positions(*family.rhs) && !family.accumulate) return;
+  std::string known;
+  for (const Format& format : formats()) {
+    if (is_positions(format)) known += fmt::format("{}{}", known.empty() ? "" : " or ", format.name);
+  }
   throw std::invalid_argument(
-      fmt::format("no attention of {} to {} makes {}: of f32 to f16 or qsi8c32 to f32 there is",
-                  family.lhs->name, family.rhs->name, output_name(family.dst)));
+      fmt::format("no attention of {} to {} makes {}: queries and outputs are f32, K and V {}",
+                  family.lhs->name, family.rhs->name, output_name(family.dst), known));
 }
 
 /// Vectors of codes, and their block's scale in all lanes, as f32.
@@ -36,10 +44,13 @@ void check_isa(const Isa& isa, const Format& positions) {
       lanes == Length{1} || (isa.has(OpCode::zip_lo, 32) && isa.has(OpCode::zip_lo, 64));
   const bool adds_segments = lanes.fixed <= group || isa.has(OpCode::move_segments);
   const bool stores_group = lanes.fixed <= group || isa.has(OpCode::segment);
-  const bool loads =
+  const bool loads_masks =
       isa.has(OpCode::cvt_f16_f32) && isa.has(OpCode::load, 0, isa.vector_bytes.divided(2));
-  const bool widens = loads && (positions.block == 0 || has_codes(isa));
-  if (adds_lanes && adds_segments && stores_group && widens && isa.has(OpCode::fma)) return;
+  const bool widens = positions.block != 0                     ? has_codes(isa)
+                      : positions.element == ElementType::bf16 ? isa.has(OpCode::cvt_bf16_f32)
+                                                               : true;
+  if (adds_lanes && adds_segments && stores_group && loads_masks && widens && isa.has(OpCode::fma))
+    return;
   throw std::invalid_argument(fmt::format(
       "attention is not possible on {}: it has no instructions that make f32 of {} and add up "
       "lanes",

@@ -1,5 +1,5 @@
-// SET_ROWS, GET_ROWS of floats, CPY and CONT: rows of floats to rows of floats, of halves or of
-// blocks of Q8_0.
+// SET_ROWS, GET_ROWS of floats, CPY and CONT: rows of f32 to rows of floats or of blocks, as caches
+// of K and V have them.
 #include <stdexcept>
 
 #include "integrations/common/message.h"
@@ -16,38 +16,41 @@ namespace {
 /// rows of one value, and so have the shares of experts, which stand between operations of ggml's.
 constexpr int64_t kShortest = 16;
 
-using ToHalves = void(const float* values, uint16_t* halves, int64_t count);
+using ToFloats16 = void(const float* values, uint16_t* floats, int64_t count);
+using ToBlocks = void(const float* values, void* blocks, int64_t count);
 
-/// The host's own: the same bits. Null: it has none.
-ToHalves* to_halves() {
-  static ToHalves* const found = [] {
-    auto* const fast = find_function<ToHalves>("ggml_cpu_fp32_to_fp16");
-    return fast != nullptr ? fast : find_function<ToHalves>("ggml_fp32_to_fp16_row");
-  }();
+/// The host's own, for the same bits, and its CPU backend's where it has any: how that rounds
+/// depends on the processor. Null: it has none.
+struct HostRows {
+  ToFloats16* f16 = first_function<ToFloats16>({"ggml_cpu_fp32_to_fp16", "ggml_fp32_to_fp16_row"});
+  ToFloats16* bf16 = first_function<ToFloats16>({"ggml_cpu_fp32_to_bf16", "ggml_fp32_to_bf16_row"});
+  ToBlocks* q8_0 = first_function<ToBlocks>({"quantize_row_q8_0"});
+};
+const HostRows& host_rows() {
+  static const HostRows found;
   return found;
 }
 
-using ToBlocks = void(const float* values, void* blocks, int64_t count);
-
-/// Its CPU backend's own, too: how that rounds depends on the processor.
-ToBlocks* to_blocks() {
-  static ToBlocks* const found = find_function<ToBlocks>("quantize_row_q8_0");
-  return found;
+ToFloats16* to_floats_16(int32_t type) {
+  return type == type_f16 ? host_rows().f16 : type == type_bf16 ? host_rows().bf16 : nullptr;
+}
+ToBlocks* to_blocks(int32_t type) {
+  return type == type_q8_0 ? host_rows().q8_0 : nullptr;
 }
 
 bool takes_floats(const Tensor& to) {
   if (to.type == type_f32) return to.nb[0] == sizeof(float);
-  if (to.type == type_f16) return to.nb[0] == sizeof(uint16_t) && to_halves() != nullptr;
-  if (to.type != type_q8_0) return false;
-  const WeightType& type = *weight_type(type_q8_0);
-  return to.nb[0] == type.block_bytes && extent(to, 0) % type.block == 0 && to_blocks() != nullptr;
+  if (to_floats_16(to.type) != nullptr) return to.nb[0] == sizeof(uint16_t);
+  if (to_blocks(to.type) == nullptr) return false;
+  const WeightType& type = *weight_type(to.type);
+  return to.nb[0] == type.block_bytes && extent(to, 0) % type.block == 0;
 }
 
 void copy(const float* from, const Tensor& to, const RowAt& at) {
-  if (to.type == type_f16) {
-    to_halves()(from, row_in<uint16_t>(to, at), to.ne[0]);
-  } else if (to.type == type_q8_0) {
-    to_blocks()(from, row_in<void>(to, at), to.ne[0]);
+  if (ToFloats16* const floats = to_floats_16(to.type)) {
+    floats(from, row_in<uint16_t>(to, at), to.ne[0]);
+  } else if (ToBlocks* const blocks = to_blocks(to.type)) {
+    blocks(from, row_in<void>(to, at), to.ne[0]);
   } else {
     std::memcpy(row_in<float>(to, at), from, extent(to, 0) * sizeof(float));
   }

@@ -1,6 +1,8 @@
 // The host's functions by their names.
 #pragma once
 
+#include <initializer_list>
+
 #include "integrations/common/message.h"
 
 namespace tw::ggml {
@@ -13,6 +15,15 @@ void* find_openmp_symbol(const char* name);
 template <class Function>
 Function* find_function(const char* name) {
   return reinterpret_cast<Function*>(find_symbol(name));
+}
+
+/// Of the names the first that this host has.
+template <class Function>
+Function* first_function(std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    if (Function* const found = find_function<Function>(name)) return found;
+  }
+  return nullptr;
 }
 
 /// Says so where the host lacks what we cannot do without.

@@ -72,8 +72,8 @@ static tw_status check_type(const char* who, bool keys, tw_type type, size_t siz
     return tw_fail(TW_INVALID, "%s.%s is %zu; multiples of %zu are legal with TW_TYPE_Q8_0", who,
                    keys ? "key_size" : "value_size", size, block);
   }
-  return tw_fail(TW_UNSUPPORTED, "%s.%s is %d; TW_F16 and TW_TYPE_Q8_0 are legal", who,
-                 keys ? "key_type" : "value_type", (int)type);
+  return tw_fail(TW_UNSUPPORTED, "%s.%s is %d; TW_F32, TW_F16, TW_BF16 and TW_TYPE_Q8_0 are legal",
+                 who, keys ? "key_type" : "value_type", (int)type);
 }
 
 static tw_status check_shape(const tw_attention* shape) {

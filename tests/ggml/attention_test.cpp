@@ -48,8 +48,12 @@ TEST(Attend, QueriesPositionsAndHeads) {
   }
 }
 
-TEST(Attend, BlocksOfCodes) {
-  const int32_t types[][2] = {{type_q8_0, type_q8_0}, {type_q8_0, type_f16}, {type_f16, type_q8_0}};
+TEST(Attend, CachesOfOtherTypes) {
+  const int32_t types[][2] = {{type_q8_0, type_q8_0},
+                              {type_q8_0, type_f16},
+                              {type_f16, type_q8_0},
+                              {type_f32, type_f32},
+                              {type_bf16, type_bf16}};
   for (const auto& [key_type, value_type] : types) {
     for (const size_t queries : {1, 9}) {
       AttentionShape shape = {queries, 530, 6, 3, 64, 96};
@@ -107,8 +111,8 @@ struct Change {
 
 TEST(CanAttend, NothingElse) {
   const Change changes[] = {
-      {"K of another type", [](AttentionOp& a) { a.k.tensor.type = type_q4_0; }},
-      {"V of another type", [](AttentionOp& a) { a.v.tensor.type = type_bf16; }},
+      {"K of another type", [](AttentionOp& a) { a.k.tensor.type = type_q4_1; }},
+      {"V of another type", [](AttentionOp& a) { a.v.tensor.type = type_q5_0; }},
       {"queries of another type", [](AttentionOp& a) { a.q.tensor.type = type_f16; }},
       {"outputs of another type", [](AttentionOp& a) { a.op.type = type_f16; }},
       {"a mask of another type", [](AttentionOp& a) { a.mask.tensor.type = type_f32; }},

@@ -136,6 +136,11 @@ HOST const char* ggml_glu_op_name(int32_t op) {
 HOST void ggml_fp32_to_fp16_row(const float* values, uint16_t* halves, int64_t count) {
   std::transform(values, values + count, halves, tw::test::half_bits);
 }
+HOST void ggml_fp32_to_bf16_row(const float* values, uint16_t* floats, int64_t count) {
+  std::transform(values, values + count, floats, [](float value) {
+    return static_cast<uint16_t>(tw::test::float_bits("bf16", tw::test::rounded_to("bf16", value)));
+  });
+}
 HOST void quantize_row_q8_0(const float* values, void* blocks, int64_t count) {
   std::vector<float> rounded(values, values + count);
   tw::test::round_rows("q8_0", rounded);

@@ -68,6 +68,7 @@ struct Kernels {
   std::vector<Compiled> compiled;
   size_t lanes = 1;
   bool has_blocks = false;  ///< of K and V
+  std::string type;         ///< of their rows
 };
 
 std::optional<Kernels> random_kernels(const Isa& isa, const char* positions_format,
@@ -77,6 +78,7 @@ std::optional<Kernels> random_kernels(const Isa& isa, const char* positions_form
   kernels.lanes = static_cast<size_t>(lanes);
   const int64_t positions = random.between(0, 1) == 0 ? 4 : lanes;
   kernels.has_blocks = find_format(positions_format)->block != 0;
+  kernels.type = kernels.has_blocks ? "q8_0" : positions_format;
   const int64_t vectors = kernels.has_blocks ? random.of({1, 2, 4}) : random.between(1, 4);
   kernels.variants = {
       make_variant(isa, Stage::scores, {random.of({1, 2, 4}), positions}, positions_format),
@@ -261,7 +263,7 @@ Attention random_attention(const Kernels& kernels, Random& random) {
   const size_t together = kernels.has_blocks ? q8_0_values : kernels.lanes;
   in.key_size = together * static_cast<size_t>(random.between(1, kernels.has_blocks ? 3 : 5));
   in.value_size = together * static_cast<size_t>(random.between(1, kernels.has_blocks ? 3 : 9));
-  if (kernels.has_blocks) in.key_type = in.value_type = "q8_0";
+  in.key_type = in.value_type = kernels.type;
   fill_attention(in, static_cast<uint32_t>(random.between(1, 1 << 20)));
   in.mask_type = random.of({"f16", "f32"});
   if (random.between(0, 2) != 0) fill_mask(in, 1, 17);
@@ -360,6 +362,10 @@ void expect_agreement(const std::string& name, const char* positions, int rounds
 
 TEST_P(AttentionInterpreter, AgreesWithTheReference) {
   expect_agreement(GetParam(), "f16", is_sanitized ? (is_long() ? 3 : 1) : 10);
+}
+
+TEST_P(AttentionInterpreter, AgreesWithTheReferenceOnOtherFloats) {
+  for (const char* type : {"f32", "bf16"}) expect_agreement(GetParam(), type, is_sanitized ? 1 : 3);
 }
 
 TEST_P(AttentionInterpreter, AgreesWithTheReferenceOnBlocks) {

@@ -74,13 +74,15 @@ TEST_F(AttentionMistakes, InPlans) {
   wrong.value_size = 0;
   EXPECT_EQ(create(wrong), "tw_attention_create: attention.value_size is 0; at least 1 is legal");
   wrong = shape;
-  wrong.key_type = TW_BF16;
+  wrong.key_type = TW_S32;
   EXPECT_EQ(create(wrong),
-            "tw_attention_create: attention.key_type is 3; TW_F16 and TW_TYPE_Q8_0 are legal");
+            "tw_attention_create: attention.key_type is 4; TW_F32, TW_F16, TW_BF16 and "
+            "TW_TYPE_Q8_0 are legal");
   wrong = shape;
   wrong.value_type = TW_S8;
   EXPECT_EQ(create(wrong),
-            "tw_attention_create: attention.value_type is 5; TW_F16 and TW_TYPE_Q8_0 are legal");
+            "tw_attention_create: attention.value_type is 5; TW_F32, TW_F16, TW_BF16 and "
+            "TW_TYPE_Q8_0 are legal");
   wrong = shape;
   wrong.key_type = TW_TYPE_Q8_0;
   EXPECT_EQ(create(wrong), "");

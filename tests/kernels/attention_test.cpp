@@ -83,9 +83,10 @@ TEST(Attention, SizesOfHeads) {
   }
 }
 
-/// Blocks of codes in K, in V, or in both, at any address.
-TEST(Attention, BlocksOfCodes) {
-  const char* const types[][2] = {{"q8_0", "q8_0"}, {"q8_0", "f16"}, {"f16", "q8_0"}};
+/// Of K, and of V, at any address. Others have both of f16.
+TEST(Attention, TypesOfPositions) {
+  const char* const types[][2] = {
+      {"q8_0", "q8_0"}, {"q8_0", "f16"}, {"f16", "q8_0"}, {"f32", "f32"}, {"bf16", "bf16"}};
   constexpr size_t positions[] = {130, 1, 64, 5};
   size_t number = 0;
   for (const auto& [key_type, value_type] : types) {
@@ -199,13 +200,17 @@ TEST(Attention, NumbersThatAreNone) {
 
 TEST(Attention, IntrinsicsAndAssemblyGiveTheSameBits) {
   int pairs = 0;
-  Attention codes;
-  codes.key_type = codes.value_type = "q8_0";
   for (const std::string& isa : attention_isas(80, 96)) {
     if (isa == "scalar") continue;
-    for (const size_t positions : {3, 64, 150, 151}) {
-      Attention in = positions < 151 ? shape(7, positions, 8, 2, 80, 96)
-                                     : shape(7, positions, 8, 2, 64, 96, codes);
+    for (const auto& [type, positions] : {std::pair{"f16", 3},
+                                          {"f16", 64},
+                                          {"f16", 150},
+                                          {"q8_0", 151},
+                                          {"f32", 70},
+                                          {"bf16", 9}}) {
+      Attention in;
+      in.key_type = in.value_type = type;
+      in = shape(7, static_cast<size_t>(positions), 8, 2, in.key_type == "q8_0" ? 64 : 80, 96, in);
       if (positions != 64) fill_mask(in, 1, 9);
       in.scale = 3;
       AttentionOptions options;

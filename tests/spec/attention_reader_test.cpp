@@ -50,10 +50,10 @@ TEST_F(AttentionReader, MistakesSayWhereAndWhatIsLegal) {
   EXPECT_EQ(error("isa: sve2, stage: scores, tile: {m: 1, n: 4}"),
             "s.yaml:6:11: attention wants vectors of a fixed length");
   EXPECT_EQ(error("isa: avx2, stage: scores, tile: {m: 1, n: 4}",
-                  "family: attention_f32_f32_bf16\nlhs: {format: f32}\nrhs: {format: bf16}\n"
+                  "family: attention_f32_f32_qsi8cx\nlhs: {format: f32}\nrhs: {format: qsi8cx}\n"
                   "dst: f32\nkernels:\n"),
-            "s.yaml:6:11: no attention of f32 to bf16 makes f32: of f32 to f16 or "
-            "qsi8c32 to f32 there is");
+            "s.yaml:6:11: no attention of f32 to qsi8cx makes f32: queries and outputs are f32, K "
+            "and V qsi8c32 or f32 or f16 or bf16");
   EXPECT_EQ(error("isa: avx2, stage: scores, tile: {m: 1, n: 4}, taps: 3x3"),
             "s.yaml:6:52: unknown key 'taps'; known keys: isa, stage, tile, print, spills");
 }
