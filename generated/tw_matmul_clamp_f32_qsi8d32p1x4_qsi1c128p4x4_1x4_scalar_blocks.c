@@ -9,7 +9,7 @@
 // or blocks of any other multiple of 64
 // tile 1 x 4: needs 21 vector registers on scalar (4 accumulators + 12 operands + 5 masks), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi1c128p.yaml (92c450f59abf196b)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi1c128p.yaml (682b9e6e3898b2a6)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -9,7 +9,7 @@
 // or blocks of any other multiple of 64
 // tile 4 x 32: needs 31 vector registers on avx512_vnni (24 accumulators + 5 operands + 2 masks), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi1c128p.yaml (92c450f59abf196b)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi1c128p.yaml (682b9e6e3898b2a6)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -5,7 +5,7 @@
 // into rhs i1=signs n16 kr4 pair=depth uu k%32 b128 [data/b|scales:f16/b|bias:f32] (118511e9d90b41bd)
 //          | 16 x k bits of codes | 16 f16 x scales a block | 16 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi1c128p.yaml (92c450f59abf196b)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi1c128p.yaml (682b9e6e3898b2a6)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into rhs i1=signs n32 kr4 pair=depth uu k%32 b128 [data/b|scales:f16/b|bias:f32] (4336fa9c8f691ee3)
 //          | 32 x k bits of codes | 32 f16 x scales a block | 32 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi1c128p.yaml (92c450f59abf196b)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi1c128p.yaml (682b9e6e3898b2a6)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into rhs i1=signs n4 kr8 pair=depth uu k%32 b128 [data/b|scales:f16/b|bias:f32] (9bcd206d1487719e)
 //          | 4 x k bits of codes | 4 f16 x scales a block | 4 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi1c128p.yaml (92c450f59abf196b)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi1c128p.yaml (682b9e6e3898b2a6)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
