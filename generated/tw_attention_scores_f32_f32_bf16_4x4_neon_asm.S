@@ -12,11 +12,11 @@
 // again  tilewright generate
 //
 // Registers in loop k:
-//  x0 args  x1 lhs  x2 dst  x3 rows_4_left  x4 positions_left  x5 q_3  x6 q_1  x7 q_2  x8 out_3
-//  x9 out_1  x10 out_2  x11 rhs  x12 -  x13 n  x14 k_3  x15 k_1  x16 k_2  x17 k_left  x19 lhs
-//  x20 q_1  x21 q_2  x22 q_3  x23 rhs  v0 acc  v1 acc  v2 acc  v3 acc  v4 acc  v5 acc  v6 acc
-//  v7 acc  v16 acc  v17 acc  v18 acc  v19 acc  v20 acc  v21 acc  v22 acc  v23 acc  v24 q  v25 q
-//  v26 q  v27 q  v28 k
+//  x0 args  x1 lhs  x2 dst  x3 rhs  x4 ahead  x5 heads_left  x6 rows_4_left  x7 positions_left
+//  x8 q_3  x9 q_1  x10 q_2  x11 out_3  x12 out_1  x13 out_2  x14 bytes  x15 -  x16 n  x17 rhs
+//  x19 ahead  x20 k_3  x21 k_1  x22 k_2  x23 k_left  x24 lhs  x25 q_1  x26 q_2  x27 q_3  x28 rhs
+//  v0 acc  v1 acc  v2 acc  v3 acc  v4 acc  v5 acc  v6 acc  v7 acc  v16 acc  v17 acc  v18 acc
+//  v19 acc  v20 acc  v21 acc  v22 acc  v23 acc  v24 q  v25 q  v26 q  v27 q  v28 k
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
 #if defined(__ELF__)
 #define L(name) .L##name
@@ -45,88 +45,122 @@ tw_attention_scores_f32_f32_bf16_4x4_neon_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
-  sub sp, sp, #48
-  .cfi_def_cfa_offset 48
-  str x19, [sp, #0]
-  .cfi_offset x19, -48
-  str x20, [sp, #8]
-  .cfi_offset x20, -40
-  str x21, [sp, #16]
-  .cfi_offset x21, -32
-  str x22, [sp, #24]
-  .cfi_offset x22, -24
-  str x23, [sp, #32]
-  .cfi_offset x23, -16
+  sub sp, sp, #96
+  .cfi_def_cfa_offset 96
+  str x19, [sp, #8]
+  .cfi_offset x19, -88
+  str x20, [sp, #16]
+  .cfi_offset x20, -80
+  str x21, [sp, #24]
+  .cfi_offset x21, -72
+  str x22, [sp, #32]
+  .cfi_offset x22, -64
+  str x23, [sp, #40]
+  .cfi_offset x23, -56
+  str x24, [sp, #48]
+  .cfi_offset x24, -48
+  str x25, [sp, #56]
+  .cfi_offset x25, -40
+  str x26, [sp, #64]
+  .cfi_offset x26, -32
+  str x27, [sp, #72]
+  .cfi_offset x27, -24
+  str x28, [sp, #80]
+  .cfi_offset x28, -16
 #elif defined(_WIN32)
   .seh_proc tw_attention_scores_f32_f32_bf16_4x4_neon_asm
   hint #34
   .seh_nop
-  sub sp, sp, #48
-  .seh_stackalloc 48
-  str x19, [sp, #0]
-  .seh_save_reg x19, 0
-  str x20, [sp, #8]
-  .seh_save_reg x20, 8
-  str x21, [sp, #16]
-  .seh_save_reg x21, 16
-  str x22, [sp, #24]
-  .seh_save_reg x22, 24
-  str x23, [sp, #32]
-  .seh_save_reg x23, 32
+  sub sp, sp, #96
+  .seh_stackalloc 96
+  str x19, [sp, #8]
+  .seh_save_reg x19, 8
+  str x20, [sp, #16]
+  .seh_save_reg x20, 16
+  str x21, [sp, #24]
+  .seh_save_reg x21, 24
+  str x22, [sp, #32]
+  .seh_save_reg x22, 32
+  str x23, [sp, #40]
+  .seh_save_reg x23, 40
+  str x24, [sp, #48]
+  .seh_save_reg x24, 48
+  str x25, [sp, #56]
+  .seh_save_reg x25, 56
+  str x26, [sp, #64]
+  .seh_save_reg x26, 64
+  str x27, [sp, #72]
+  .seh_save_reg x27, 72
+  str x28, [sp, #80]
+  .seh_save_reg x28, 80
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*5]                                     // lhs
   ldr x2, [x0, #8*12]                                    // dst
-  ldr x3, [x0, #8*1]                                     // m
-  lsr x3, x3, #2
-  cbz x3, L(rows_4_done)
+  ldr x3, [x0, #8*10]                                    // rhs
+  ldr x4, [x0, #8*19]                                    // rhs_prefetch
+  add x4, x3, x4                                         // ahead
+  ldr x5, [x0, #8*3]                                     // k
+  mov x6, #2
+  mul x5, x5, x6
+  ldr x6, [x0, #8*2]                                     // n
+  mul x5, x6, x5                                         // share
+  str x5, [sp, #0]                                       // share, kept in the frame
+  ldr x5, [x0, #8*20]                                    // heads
+  cbz x5, L(heads_done)
+L(heads):
+  ldr x6, [x0, #8*1]                                     // m
+  lsr x6, x6, #2
+  cbz x6, L(rows_4_done)
 L(rows_4):
-  ldr x4, [x0, #8*2]                                     // n
-  ldr x5, [x0, #8*6]                                     // lhs_stride
-  add x6, x1, x5                                         // q_1
-  add x7, x6, x5                                         // q_2
-  add x5, x7, x5                                         // q_3
-  ldr x8, [x0, #8*13]                                    // dst_stride
-  add x9, x2, x8                                         // out_1
-  add x10, x9, x8                                        // out_2
-  add x8, x10, x8                                        // out_3
-  ldr x11, [x0, #8*10]                                   // rhs
-  mov x12, #0
-  mov x13, x4                                            // n
-  cbz x4, L(positions_done)
+  ldr x7, [x0, #8*2]                                     // n
+  ldr x8, [x0, #8*6]                                     // lhs_stride
+  add x9, x1, x8                                         // q_1
+  add x10, x9, x8                                        // q_2
+  add x8, x10, x8                                        // q_3
+  ldr x11, [x0, #8*13]                                   // dst_stride
+  add x12, x2, x11                                       // out_1
+  add x13, x12, x11                                      // out_2
+  add x11, x13, x11                                      // out_3
+  ldr x14, [x0, #8*3]                                    // k
+  mov x15, #2
+  mul x14, x14, x15
+  mov x15, #4
+  mul x14, x14, x15                                      // bytes
+  mov x15, #0
+  mov x16, x7                                            // n
+  mov x17, x3                                            // rhs
+  mov x19, x4                                            // ahead
+  cbz x7, L(positions_done)
 L(positions):
-  ldr x14, [x0, #8*11]                                   // rhs_stride
-  add x15, x11, x14
-  cmp x13, #1                                            // k_1
-  csel x15, x11, x15, ls
-  add x16, x15, x14
-  cmp x13, #2                                            // k_2
-  csel x16, x15, x16, ls
-  add x14, x16, x14
-  cmp x13, #3                                            // k_3
-  csel x14, x16, x14, ls
-  ldr x17, [x0, #8*19]                                   // rhs_prefetch
-  mov x19, #0
-  cmp x17, x19                                           // unless rhs_prefetch not_equal 
+  ldr x20, [x0, #8*11]                                   // rhs_stride
+  add x21, x17, x20
+  cmp x16, #1                                            // k_1
+  csel x21, x17, x21, ls
+  add x22, x21, x20
+  cmp x16, #2                                            // k_2
+  csel x22, x21, x22, ls
+  add x20, x22, x20
+  cmp x16, #3                                            // k_3
+  csel x20, x22, x20, ls
+  ldr x23, [x0, #8*19]                                   // rhs_prefetch
+  mov x24, #0
+  cmp x23, x24                                           // unless rhs_prefetch not_equal 
   b.eq L(if_done)
-  add x19, x11, x17                                      // ahead
-  add x20, x15, x17                                      // ahead
-  add x21, x16, x17                                      // ahead
-  add x17, x14, x17                                      // ahead
-  ldr x22, [x0, #8*3]                                    // k
-  mov x23, #2
-  mul x22, x22, x23                                      // bytes
-  cbz x22, L(ahead_done)
+  ldr x23, [x0, #8*3]                                    // k
+  mov x24, #2
+  mul x23, x23, x24
+  mov x24, #4
+  mul x23, x23, x24                                      // bytes
+  mov x24, x19                                           // ahead
+  cbz x23, L(ahead_done)
 L(ahead):
-  prfm pldl1keep, [x19, #0]                              // ahead
-  add x19, x19, #64
-  prfm pldl1keep, [x20, #0]                              // ahead
-  add x20, x20, #64
-  prfm pldl1keep, [x21, #0]                              // ahead
-  add x21, x21, #64
-  prfm pldl1keep, [x17, #0]                              // ahead
-  add x17, x17, #64
-  subs x22, x22, #64                                     // next ahead
+  prfm pldl1keep, [x24, #0]                              // ahead
+  prfm pldl1keep, [x24, #64]                             // ahead
+  prfm pldl1keep, [x24, #128]                            // ahead
+  prfm pldl1keep, [x24, #192]                            // ahead
+  add x24, x24, #256
+  subs x23, x23, #256                                    // next ahead
   b.hi L(ahead)
 L(ahead_done):
 L(if_done):
@@ -146,50 +180,50 @@ L(if_done):
   movi v21.2d, #0                                        // acc
   movi v22.2d, #0                                        // acc
   movi v23.2d, #0                                        // acc
-  ldr x17, [x0, #8*3]                                    // k
-  lsr x17, x17, #2
-  mov x19, x1                                            // lhs
-  mov x20, x6                                            // q_1
-  mov x21, x7                                            // q_2
-  mov x22, x5                                            // q_3
-  mov x23, x11                                           // rhs
-  cbz x17, L(k_done)
+  ldr x23, [x0, #8*3]                                    // k
+  lsr x23, x23, #2
+  mov x24, x1                                            // lhs
+  mov x25, x9                                            // q_1
+  mov x26, x10                                           // q_2
+  mov x27, x8                                            // q_3
+  mov x28, x17                                           // rhs
+  cbz x23, L(k_done)
 #if defined(__ELF__) || defined(__APPLE__)
   .balign 64
 #endif
 L(k):
-  ldr q24, [x19], #16                                    // q
-  ldr q25, [x20], #16                                    // q
-  ldr q26, [x21], #16                                    // q
-  ldr q27, [x22], #16                                    // q
-  ldr d28, [x23], #8                                     // k
+  ldr q24, [x24], #16                                    // q
+  ldr q25, [x25], #16                                    // q
+  ldr q26, [x26], #16                                    // q
+  ldr q27, [x27], #16                                    // q
+  ldr d28, [x28], #8                                     // k
   shll v28.4s, v28.4h, #16                               // k
   fmla v0.4s, v28.4s, v24.4s                             // acc
   fmla v4.4s, v28.4s, v25.4s                             // acc
   fmla v16.4s, v28.4s, v26.4s                            // acc
   fmla v20.4s, v28.4s, v27.4s                            // acc
-  ldr d28, [x15], #8                                     // k
+  ldr d28, [x21], #8                                     // k
   shll v28.4s, v28.4h, #16                               // k
   fmla v1.4s, v28.4s, v24.4s                             // acc
   fmla v5.4s, v28.4s, v25.4s                             // acc
   fmla v17.4s, v28.4s, v26.4s                            // acc
   fmla v21.4s, v28.4s, v27.4s                            // acc
-  ldr d28, [x16], #8                                     // k
+  ldr d28, [x22], #8                                     // k
   shll v28.4s, v28.4h, #16                               // k
   fmla v2.4s, v28.4s, v24.4s                             // acc
   fmla v6.4s, v28.4s, v25.4s                             // acc
   fmla v18.4s, v28.4s, v26.4s                            // acc
   fmla v22.4s, v28.4s, v27.4s                            // acc
-  ldr d28, [x14], #8                                     // k
+  ldr d28, [x20], #8                                     // k
   shll v28.4s, v28.4h, #16                               // k
   fmla v3.4s, v28.4s, v24.4s                             // acc
   fmla v7.4s, v28.4s, v25.4s                             // acc
   fmla v19.4s, v28.4s, v26.4s                            // acc
   fmla v23.4s, v28.4s, v27.4s                            // acc
-  subs x17, x17, #1                                      // next k
+  subs x23, x23, #1                                      // next k
   b.hi L(k)
 L(k_done):
-  add x14, x2, x12                                       // out
+  add x20, x2, x15                                       // out
   zip2 v24.4s, v0.4s, v1.4s                              // zipped
   zip1 v0.4s, v0.4s, v1.4s                               // zipped
   fadd v0.4s, v0.4s, v24.4s                              // across
@@ -199,8 +233,8 @@ L(k_done):
   zip2 v2.2d, v0.2d, v1.2d                               // zipped
   zip1 v0.2d, v0.2d, v1.2d                               // zipped
   fadd v0.4s, v0.4s, v2.4s                               // across
-  str q0, [x14, #0]                                      // across
-  add x14, x9, x12                                       // out
+  str q0, [x20, #0]                                      // across
+  add x20, x12, x15                                      // out
   zip2 v0.4s, v4.4s, v5.4s                               // zipped
   zip1 v1.4s, v4.4s, v5.4s                               // zipped
   fadd v0.4s, v1.4s, v0.4s                               // across
@@ -210,8 +244,8 @@ L(k_done):
   zip2 v2.2d, v0.2d, v1.2d                               // zipped
   zip1 v0.2d, v0.2d, v1.2d                               // zipped
   fadd v0.4s, v0.4s, v2.4s                               // across
-  str q0, [x14, #0]                                      // across
-  add x14, x10, x12                                      // out
+  str q0, [x20, #0]                                      // across
+  add x20, x13, x15                                      // out
   zip2 v0.4s, v16.4s, v17.4s                             // zipped
   zip1 v1.4s, v16.4s, v17.4s                             // zipped
   fadd v0.4s, v1.4s, v0.4s                               // across
@@ -221,8 +255,8 @@ L(k_done):
   zip2 v2.2d, v0.2d, v1.2d                               // zipped
   zip1 v0.2d, v0.2d, v1.2d                               // zipped
   fadd v0.4s, v0.4s, v2.4s                               // across
-  str q0, [x14, #0]                                      // across
-  add x14, x8, x12                                       // out
+  str q0, [x20, #0]                                      // across
+  add x20, x11, x15                                      // out
   zip2 v0.4s, v20.4s, v21.4s                             // zipped
   zip1 v1.4s, v20.4s, v21.4s                             // zipped
   fadd v0.4s, v1.4s, v0.4s                               // across
@@ -232,77 +266,80 @@ L(k_done):
   zip2 v2.2d, v0.2d, v1.2d                               // zipped
   zip1 v0.2d, v0.2d, v1.2d                               // zipped
   fadd v0.4s, v0.4s, v2.4s                               // across
-  str q0, [x14, #0]                                      // across
-  ldr x14, [x0, #8*11]                                   // rhs_stride
-  mov x15, #4
-  mul x14, x14, x15
-  mov x15, #4
-  subs x13, x13, x15
-  csel x13, x13, xzr, hs
-  add x11, x11, x14                                      // k
-  add x12, x12, #16
-  subs x4, x4, #4                                        // next positions
+  str q0, [x20, #0]                                      // across
+  ldr x20, [x0, #8*11]                                   // rhs_stride
+  mov x21, #4
+  mul x20, x20, x21
+  mov x21, #4
+  subs x16, x16, x21
+  csel x16, x16, xzr, hs
+  add x17, x17, x20                                      // k
+  add x15, x15, #16
+  add x19, x19, x14                                      // ahead
+  subs x7, x7, #4                                        // next positions
   b.hi L(positions)
 L(positions_done):
-  ldr x4, [x0, #8*6]                                     // lhs_stride
-  mov x5, #4
-  mul x4, x4, x5
-  add x1, x1, x4                                         // row
-  ldr x4, [x0, #8*13]                                    // dst_stride
-  mov x5, #4
-  mul x4, x4, x5
-  add x2, x2, x4                                         // row
-  subs x3, x3, #1                                        // next rows_4
+  ldr x7, [x0, #8*6]                                     // lhs_stride
+  mov x8, #4
+  mul x7, x7, x8
+  add x1, x1, x7                                         // row
+  ldr x7, [x0, #8*13]                                    // dst_stride
+  mov x8, #4
+  mul x7, x7, x8
+  add x2, x2, x7                                         // row
+  subs x6, x6, #1                                        // next rows_4
   b.hi L(rows_4)
 L(rows_4_done):
-  ldr x3, [x0, #8*1]                                     // m
-  lsr x3, x3, #1
-  mov x4, #1
-  and x4, x4, x3
-  cbz x4, L(rows_2_done)
+  ldr x6, [x0, #8*1]                                     // m
+  lsr x6, x6, #1
+  mov x7, #1
+  and x7, x7, x6
+  cbz x7, L(rows_2_done)
 L(rows_2):
-  ldr x3, [x0, #8*2]                                     // n
-  ldr x5, [x0, #8*6]                                     // lhs_stride
-  add x5, x1, x5                                         // q_1
-  ldr x6, [x0, #8*13]                                    // dst_stride
-  add x6, x2, x6                                         // out_1
-  ldr x7, [x0, #8*10]                                    // rhs
-  mov x8, #0
-  mov x9, x3                                             // n
-  cbz x3, L(positions_2_done)
+  ldr x6, [x0, #8*2]                                     // n
+  ldr x8, [x0, #8*6]                                     // lhs_stride
+  add x8, x1, x8                                         // q_1
+  ldr x9, [x0, #8*13]                                    // dst_stride
+  add x9, x2, x9                                         // out_1
+  ldr x10, [x0, #8*3]                                    // k
+  mov x11, #2
+  mul x10, x10, x11
+  mov x11, #4
+  mul x10, x10, x11                                      // bytes
+  mov x11, #0
+  mov x12, x6                                            // n
+  mov x13, x3                                            // rhs
+  mov x14, x4                                            // ahead
+  cbz x6, L(positions_2_done)
 L(positions_2):
-  ldr x10, [x0, #8*11]                                   // rhs_stride
-  add x11, x7, x10
-  cmp x9, #1                                             // k_1
-  csel x11, x7, x11, ls
-  add x12, x11, x10
-  cmp x9, #2                                             // k_2
-  csel x12, x11, x12, ls
-  add x10, x12, x10
-  cmp x9, #3                                             // k_3
-  csel x10, x12, x10, ls
-  ldr x13, [x0, #8*19]                                   // rhs_prefetch
-  mov x14, #0
-  cmp x13, x14                                           // unless rhs_prefetch not_equal 
+  ldr x15, [x0, #8*11]                                   // rhs_stride
+  add x16, x13, x15
+  cmp x12, #1                                            // k_1
+  csel x16, x13, x16, ls
+  add x17, x16, x15
+  cmp x12, #2                                            // k_2
+  csel x17, x16, x17, ls
+  add x15, x17, x15
+  cmp x12, #3                                            // k_3
+  csel x15, x17, x15, ls
+  ldr x19, [x0, #8*19]                                   // rhs_prefetch
+  mov x20, #0
+  cmp x19, x20                                           // unless rhs_prefetch not_equal 
   b.eq L(if_2_done)
-  add x14, x7, x13                                       // ahead
-  add x15, x11, x13                                      // ahead
-  add x16, x12, x13                                      // ahead
-  add x13, x10, x13                                      // ahead
-  ldr x17, [x0, #8*3]                                    // k
-  mov x19, #2
-  mul x17, x17, x19                                      // bytes
-  cbz x17, L(ahead_2_done)
+  ldr x19, [x0, #8*3]                                    // k
+  mov x20, #2
+  mul x19, x19, x20
+  mov x20, #4
+  mul x19, x19, x20                                      // bytes
+  mov x20, x14                                           // ahead
+  cbz x19, L(ahead_2_done)
 L(ahead_2):
-  prfm pldl1keep, [x14, #0]                              // ahead
-  add x14, x14, #64
-  prfm pldl1keep, [x15, #0]                              // ahead
-  add x15, x15, #64
-  prfm pldl1keep, [x16, #0]                              // ahead
-  add x16, x16, #64
-  prfm pldl1keep, [x13, #0]                              // ahead
-  add x13, x13, #64
-  subs x17, x17, #64                                     // next ahead
+  prfm pldl1keep, [x20, #0]                              // ahead
+  prfm pldl1keep, [x20, #64]                             // ahead
+  prfm pldl1keep, [x20, #128]                            // ahead
+  prfm pldl1keep, [x20, #192]                            // ahead
+  add x20, x20, #256
+  subs x19, x19, #256                                    // next ahead
   b.hi L(ahead_2)
 L(ahead_2_done):
 L(if_2_done):
@@ -314,38 +351,38 @@ L(if_2_done):
   movi v5.2d, #0                                         // acc
   movi v6.2d, #0                                         // acc
   movi v7.2d, #0                                         // acc
-  ldr x13, [x0, #8*3]                                    // k
-  lsr x13, x13, #2
-  mov x14, x1                                            // lhs
-  mov x15, x5                                            // q_1
-  mov x16, x7                                            // rhs
-  cbz x13, L(k_2_done)
+  ldr x19, [x0, #8*3]                                    // k
+  lsr x19, x19, #2
+  mov x20, x1                                            // lhs
+  mov x21, x8                                            // q_1
+  mov x22, x13                                           // rhs
+  cbz x19, L(k_2_done)
 #if defined(__ELF__) || defined(__APPLE__)
   .balign 64
 #endif
 L(k_2):
-  ldr q16, [x14], #16                                    // q
-  ldr q17, [x15], #16                                    // q
-  ldr d18, [x16], #8                                     // k
+  ldr q16, [x20], #16                                    // q
+  ldr q17, [x21], #16                                    // q
+  ldr d18, [x22], #8                                     // k
   shll v18.4s, v18.4h, #16                               // k
   fmla v0.4s, v18.4s, v16.4s                             // acc
   fmla v4.4s, v18.4s, v17.4s                             // acc
-  ldr d18, [x11], #8                                     // k
+  ldr d18, [x16], #8                                     // k
   shll v18.4s, v18.4h, #16                               // k
   fmla v1.4s, v18.4s, v16.4s                             // acc
   fmla v5.4s, v18.4s, v17.4s                             // acc
-  ldr d18, [x12], #8                                     // k
+  ldr d18, [x17], #8                                     // k
   shll v18.4s, v18.4h, #16                               // k
   fmla v2.4s, v18.4s, v16.4s                             // acc
   fmla v6.4s, v18.4s, v17.4s                             // acc
-  ldr d18, [x10], #8                                     // k
+  ldr d18, [x15], #8                                     // k
   shll v18.4s, v18.4h, #16                               // k
   fmla v3.4s, v18.4s, v16.4s                             // acc
   fmla v7.4s, v18.4s, v17.4s                             // acc
-  subs x13, x13, #1                                      // next k
+  subs x19, x19, #1                                      // next k
   b.hi L(k_2)
 L(k_2_done):
-  add x10, x2, x8                                        // out
+  add x15, x2, x11                                       // out
   zip2 v16.4s, v0.4s, v1.4s                              // zipped
   zip1 v0.4s, v0.4s, v1.4s                               // zipped
   fadd v0.4s, v0.4s, v16.4s                              // across
@@ -355,8 +392,8 @@ L(k_2_done):
   zip2 v2.2d, v0.2d, v1.2d                               // zipped
   zip1 v0.2d, v0.2d, v1.2d                               // zipped
   fadd v0.4s, v0.4s, v2.4s                               // across
-  str q0, [x10, #0]                                      // across
-  add x10, x6, x8                                        // out
+  str q0, [x15, #0]                                      // across
+  add x15, x9, x11                                       // out
   zip2 v0.4s, v4.4s, v5.4s                               // zipped
   zip1 v1.4s, v4.4s, v5.4s                               // zipped
   fadd v0.4s, v1.4s, v0.4s                               // across
@@ -366,73 +403,76 @@ L(k_2_done):
   zip2 v2.2d, v0.2d, v1.2d                               // zipped
   zip1 v0.2d, v0.2d, v1.2d                               // zipped
   fadd v0.4s, v0.4s, v2.4s                               // across
-  str q0, [x10, #0]                                      // across
-  ldr x10, [x0, #8*11]                                   // rhs_stride
-  mov x11, #4
-  mul x10, x10, x11
-  mov x11, #4
-  subs x9, x9, x11
-  csel x9, x9, xzr, hs
-  add x7, x7, x10                                        // k
-  add x8, x8, #16
-  subs x3, x3, #4                                        // next positions
+  str q0, [x15, #0]                                      // across
+  ldr x15, [x0, #8*11]                                   // rhs_stride
+  mov x16, #4
+  mul x15, x15, x16
+  mov x16, #4
+  subs x12, x12, x16
+  csel x12, x12, xzr, hs
+  add x13, x13, x15                                      // k
+  add x11, x11, #16
+  add x14, x14, x10                                      // ahead
+  subs x6, x6, #4                                        // next positions
   b.hi L(positions_2)
 L(positions_2_done):
-  ldr x3, [x0, #8*6]                                     // lhs_stride
-  mov x5, #2
-  mul x3, x3, x5
-  add x1, x1, x3                                         // row
-  ldr x3, [x0, #8*13]                                    // dst_stride
-  mov x5, #2
-  mul x3, x3, x5
-  add x2, x2, x3                                         // row
-  subs x4, x4, #1                                        // next rows_2
+  ldr x6, [x0, #8*6]                                     // lhs_stride
+  mov x8, #2
+  mul x6, x6, x8
+  add x1, x1, x6                                         // row
+  ldr x6, [x0, #8*13]                                    // dst_stride
+  mov x8, #2
+  mul x6, x6, x8
+  add x2, x2, x6                                         // row
+  subs x7, x7, #1                                        // next rows_2
   b.hi L(rows_2)
 L(rows_2_done):
-  ldr x3, [x0, #8*1]                                     // m
-  lsr x3, x3, #0
-  mov x4, #1
-  and x4, x4, x3
-  cbz x4, L(rows_1_done)
+  ldr x6, [x0, #8*1]                                     // m
+  lsr x6, x6, #0
+  mov x7, #1
+  and x7, x7, x6
+  cbz x7, L(rows_1_done)
 L(rows_1):
-  ldr x3, [x0, #8*2]                                     // n
-  ldr x5, [x0, #8*10]                                    // rhs
-  mov x6, #0
-  mov x7, x3                                             // n
-  cbz x3, L(positions_3_done)
+  ldr x6, [x0, #8*2]                                     // n
+  ldr x8, [x0, #8*3]                                     // k
+  mov x9, #2
+  mul x8, x8, x9
+  mov x9, #4
+  mul x8, x8, x9                                         // bytes
+  mov x9, #0
+  mov x10, x6                                            // n
+  mov x11, x3                                            // rhs
+  mov x12, x4                                            // ahead
+  cbz x6, L(positions_3_done)
 L(positions_3):
-  ldr x8, [x0, #8*11]                                    // rhs_stride
-  add x9, x5, x8
-  cmp x7, #1                                             // k_1
-  csel x9, x5, x9, ls
-  add x10, x9, x8
-  cmp x7, #2                                             // k_2
-  csel x10, x9, x10, ls
-  add x8, x10, x8
-  cmp x7, #3                                             // k_3
-  csel x8, x10, x8, ls
-  ldr x11, [x0, #8*19]                                   // rhs_prefetch
-  mov x12, #0
-  cmp x11, x12                                           // unless rhs_prefetch not_equal 
+  ldr x13, [x0, #8*11]                                   // rhs_stride
+  add x14, x11, x13
+  cmp x10, #1                                            // k_1
+  csel x14, x11, x14, ls
+  add x15, x14, x13
+  cmp x10, #2                                            // k_2
+  csel x15, x14, x15, ls
+  add x13, x15, x13
+  cmp x10, #3                                            // k_3
+  csel x13, x15, x13, ls
+  ldr x16, [x0, #8*19]                                   // rhs_prefetch
+  mov x17, #0
+  cmp x16, x17                                           // unless rhs_prefetch not_equal 
   b.eq L(if_3_done)
-  add x12, x5, x11                                       // ahead
-  add x13, x9, x11                                       // ahead
-  add x14, x10, x11                                      // ahead
-  add x11, x8, x11                                       // ahead
-  ldr x15, [x0, #8*3]                                    // k
-  mov x16, #2
-  mul x15, x15, x16                                      // bytes
-  cbz x15, L(ahead_3_done)
+  ldr x16, [x0, #8*3]                                    // k
+  mov x17, #2
+  mul x16, x16, x17
+  mov x17, #4
+  mul x16, x16, x17                                      // bytes
+  mov x17, x12                                           // ahead
+  cbz x16, L(ahead_3_done)
 L(ahead_3):
-  prfm pldl1keep, [x12, #0]                              // ahead
-  add x12, x12, #64
-  prfm pldl1keep, [x13, #0]                              // ahead
-  add x13, x13, #64
-  prfm pldl1keep, [x14, #0]                              // ahead
-  add x14, x14, #64
-  prfm pldl1keep, [x11, #0]                              // ahead
-  add x11, x11, #64
-  subs x15, x15, #64                                     // next ahead
+  prfm pldl1keep, [x17, #0]                              // ahead
+  prfm pldl1keep, [x17, #64]                             // ahead
+  prfm pldl1keep, [x17, #128]                            // ahead
+  prfm pldl1keep, [x17, #192]                            // ahead
+  add x17, x17, #256
+  subs x16, x16, #256                                    // next ahead
   b.hi L(ahead_3)
 L(ahead_3_done):
 L(if_3_done):
@@ -440,32 +480,32 @@ L(if_3_done):
   movi v1.2d, #0                                         // acc
   movi v2.2d, #0                                         // acc
   movi v3.2d, #0                                         // acc
-  ldr x11, [x0, #8*3]                                    // k
-  lsr x11, x11, #2
-  mov x12, x1                                            // lhs
-  mov x13, x5                                            // rhs
-  cbz x11, L(k_3_done)
+  ldr x16, [x0, #8*3]                                    // k
+  lsr x16, x16, #2
+  mov x17, x1                                            // lhs
+  mov x19, x11                                           // rhs
+  cbz x16, L(k_3_done)
 #if defined(__ELF__) || defined(__APPLE__)
   .balign 64
 #endif
 L(k_3):
-  ldr q4, [x12], #16                                     // q
-  ldr d5, [x13], #8                                      // k
+  ldr q4, [x17], #16                                     // q
+  ldr d5, [x19], #8                                      // k
   shll v5.4s, v5.4h, #16                                 // k
   fmla v0.4s, v5.4s, v4.4s                               // acc
-  ldr d5, [x9], #8                                       // k
+  ldr d5, [x14], #8                                      // k
   shll v5.4s, v5.4h, #16                                 // k
   fmla v1.4s, v5.4s, v4.4s                               // acc
-  ldr d5, [x10], #8                                      // k
+  ldr d5, [x15], #8                                      // k
   shll v5.4s, v5.4h, #16                                 // k
   fmla v2.4s, v5.4s, v4.4s                               // acc
-  ldr d5, [x8], #8                                       // k
+  ldr d5, [x13], #8                                      // k
   shll v5.4s, v5.4h, #16                                 // k
   fmla v3.4s, v5.4s, v4.4s                               // acc
-  subs x11, x11, #1                                      // next k
+  subs x16, x16, #1                                      // next k
   b.hi L(k_3)
 L(k_3_done):
-  add x8, x2, x6                                         // out
+  add x13, x2, x9                                        // out
   zip2 v4.4s, v0.4s, v1.4s                               // zipped
   zip1 v0.4s, v0.4s, v1.4s                               // zipped
   fadd v0.4s, v0.4s, v4.4s                               // across
@@ -475,53 +515,76 @@ L(k_3_done):
   zip2 v2.2d, v0.2d, v1.2d                               // zipped
   zip1 v0.2d, v0.2d, v1.2d                               // zipped
   fadd v0.4s, v0.4s, v2.4s                               // across
-  str q0, [x8, #0]                                       // across
-  ldr x8, [x0, #8*11]                                    // rhs_stride
-  mov x9, #4
-  mul x8, x8, x9
-  mov x9, #4
-  subs x7, x7, x9
-  csel x7, x7, xzr, hs
-  add x5, x5, x8                                         // k
-  add x6, x6, #16
-  subs x3, x3, #4                                        // next positions
+  str q0, [x13, #0]                                      // across
+  ldr x13, [x0, #8*11]                                   // rhs_stride
+  mov x14, #4
+  mul x13, x13, x14
+  mov x14, #4
+  subs x10, x10, x14
+  csel x10, x10, xzr, hs
+  add x11, x11, x13                                      // k
+  add x9, x9, #16
+  add x12, x12, x8                                       // ahead
+  subs x6, x6, #4                                        // next positions
   b.hi L(positions_3)
 L(positions_3_done):
-  ldr x3, [x0, #8*6]                                     // lhs_stride
-  mov x5, #1
-  mul x3, x3, x5
-  add x1, x1, x3                                         // row
-  ldr x3, [x0, #8*13]                                    // dst_stride
-  mov x5, #1
-  mul x3, x3, x5
-  add x2, x2, x3                                         // row
-  subs x4, x4, #1                                        // next rows_1
+  ldr x6, [x0, #8*6]                                     // lhs_stride
+  mov x8, #1
+  mul x6, x6, x8
+  add x1, x1, x6                                         // row
+  ldr x6, [x0, #8*13]                                    // dst_stride
+  mov x8, #1
+  mul x6, x6, x8
+  add x2, x2, x6                                         // row
+  subs x7, x7, #1                                        // next rows_1
   b.hi L(rows_1)
 L(rows_1_done):
+  ldr x6, [x0, #8*21]                                    // rhs_head_stride
+  add x3, x3, x6                                         // head
+  ldr x6, [sp, #0]                                       // share
+  add x4, x4, x6                                         // ahead
+  subs x5, x5, #1                                        // next heads
+  b.hi L(heads)
+L(heads_done):
 #if defined(__ELF__) || defined(__APPLE__)
-  ldr x19, [sp, #0]
-  ldr x20, [sp, #8]
-  ldr x21, [sp, #16]
-  ldr x22, [sp, #24]
-  ldr x23, [sp, #32]
-  add sp, sp, #48
+  ldr x19, [sp, #8]
+  ldr x20, [sp, #16]
+  ldr x21, [sp, #24]
+  ldr x22, [sp, #32]
+  ldr x23, [sp, #40]
+  ldr x24, [sp, #48]
+  ldr x25, [sp, #56]
+  ldr x26, [sp, #64]
+  ldr x27, [sp, #72]
+  ldr x28, [sp, #80]
+  add sp, sp, #96
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
 #elif defined(_WIN32)
   .seh_startepilogue
-  ldr x19, [sp, #0]
-  .seh_save_reg x19, 0
-  ldr x20, [sp, #8]
-  .seh_save_reg x20, 8
-  ldr x21, [sp, #16]
-  .seh_save_reg x21, 16
-  ldr x22, [sp, #24]
-  .seh_save_reg x22, 24
-  ldr x23, [sp, #32]
-  .seh_save_reg x23, 32
-  add sp, sp, #48
-  .seh_stackalloc 48
+  ldr x19, [sp, #8]
+  .seh_save_reg x19, 8
+  ldr x20, [sp, #16]
+  .seh_save_reg x20, 16
+  ldr x21, [sp, #24]
+  .seh_save_reg x21, 24
+  ldr x22, [sp, #32]
+  .seh_save_reg x22, 32
+  ldr x23, [sp, #40]
+  .seh_save_reg x23, 40
+  ldr x24, [sp, #48]
+  .seh_save_reg x24, 48
+  ldr x25, [sp, #56]
+  .seh_save_reg x25, 56
+  ldr x26, [sp, #64]
+  .seh_save_reg x26, 64
+  ldr x27, [sp, #72]
+  .seh_save_reg x27, 72
+  ldr x28, [sp, #80]
+  .seh_save_reg x28, 80
+  add sp, sp, #96
+  .seh_stackalloc 96
   .seh_endepilogue
   ret
   .seh_endproc

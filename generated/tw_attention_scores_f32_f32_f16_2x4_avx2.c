@@ -32,221 +32,223 @@ void tw_attention_scores_f32_f32_f16_2x4_avx2(const tw_args* args);
 
 __attribute__((target("avx2,fma,f16c,bmi2")))
 void tw_attention_scores_f32_f32_f16_2x4_avx2(const tw_args* args) {
-  const size_t s = args->m >> 1;
+  const uint8_t* rhs = (const uint8_t*)args->rhs;
+  const size_t share = args->n * (args->k * 2);
   const uint8_t* lhs = (const uint8_t*)args->lhs;
   uint8_t* dst = (uint8_t*)args->dst;
-  // rows_2 loop
-  for (size_t i_rows_2 = 0; i_rows_2 < s; ++i_rows_2) {
-    const uint8_t* const q_1 = lhs + args->lhs_stride;
-    uint8_t* const out_1 = dst + args->dst_stride;
-    size_t n = args->n;
-    const uint8_t* rhs = (const uint8_t*)args->rhs;
-    size_t s_2 = 0;
-    // positions loop: 4 per iteration
-    for (size_t i_positions = 0; i_positions < args->n; i_positions += 4) {
-      const size_t rhs_stride = args->rhs_stride;
-      const uint8_t* k_1 = n > 1 ? rhs + rhs_stride : rhs;
-      const uint8_t* k_2 = n > 2 ? k_1 + rhs_stride : k_1;
-      const uint8_t* k_3 = n > 3 ? k_2 + rhs_stride : k_2;
-      const size_t rhs_prefetch = args->rhs_prefetch;
-      if (rhs_prefetch != 0) {
-        const size_t bytes = args->k * 2;
-        const uint8_t* ahead = rhs + rhs_prefetch;
-        const uint8_t* ahead_2 = k_1 + rhs_prefetch;
-        const uint8_t* ahead_3 = k_2 + rhs_prefetch;
-        const uint8_t* ahead_4 = k_3 + rhs_prefetch;
-        // ahead loop: 64 per iteration
-        for (size_t i_ahead = 0; i_ahead < bytes; i_ahead += 64) {
-          _mm_prefetch((const char *)ahead, _MM_HINT_T0);
-          _mm_prefetch((const char *)ahead_2, _MM_HINT_T0);
-          _mm_prefetch((const char *)ahead_3, _MM_HINT_T0);
-          _mm_prefetch((const char *)ahead_4, _MM_HINT_T0);
-          ahead += 64;
-          ahead_2 += 64;
-          ahead_3 += 64;
-          ahead_4 += 64;
-        }
-      }
-      __m256 acc = _mm256_castsi256_ps(_mm256_setzero_si256());
-      __m256 acc_2 = _mm256_castsi256_ps(_mm256_setzero_si256());
-      __m256 acc_3 = _mm256_castsi256_ps(_mm256_setzero_si256());
-      __m256 acc_4 = _mm256_castsi256_ps(_mm256_setzero_si256());
-      __m256 acc_5 = _mm256_castsi256_ps(_mm256_setzero_si256());
-      __m256 acc_6 = _mm256_castsi256_ps(_mm256_setzero_si256());
-      __m256 acc_7 = _mm256_castsi256_ps(_mm256_setzero_si256());
-      __m256 acc_8 = _mm256_castsi256_ps(_mm256_setzero_si256());
-      const size_t s_3 = args->k >> 3;
-      const uint8_t* lhs_at = lhs;
-      const uint8_t* q_1_at = q_1;
+  const uint8_t* ahead = rhs + args->rhs_prefetch;
+  // heads loop
+  for (size_t i_heads = 0; i_heads < args->heads; ++i_heads) {
+    const size_t s = args->m >> 1;
+    // rows_2 loop
+    for (size_t i_rows_2 = 0; i_rows_2 < s; ++i_rows_2) {
+      const uint8_t* const q_1 = lhs + args->lhs_stride;
+      uint8_t* const out_1 = dst + args->dst_stride;
+      const size_t bytes = args->k * 2 * 4;
+      size_t n = args->n;
       const uint8_t* rhs_at = rhs;
-      // k loop: 64 multiply-accumulates per iteration
-      for (size_t i_k = 0; i_k < s_3; ++i_k) {
-        const __m256 q = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)lhs_at));
-        const __m256 q_2 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)q_1_at));
-        __m128i k = _mm_loadu_si128((const __m128i *)rhs_at);
-        __m256 k_4 = _mm256_cvtph_ps(k);
-        acc = _mm256_fmadd_ps(k_4, q, acc);
-        __asm__("" : "+x"(acc));
-        acc_5 = _mm256_fmadd_ps(k_4, q_2, acc_5);
-        __asm__("" : "+x"(acc_5));
-        k = _mm_loadu_si128((const __m128i *)k_1);
-        k_4 = _mm256_cvtph_ps(k);
-        acc_2 = _mm256_fmadd_ps(k_4, q, acc_2);
-        __asm__("" : "+x"(acc_2));
-        acc_6 = _mm256_fmadd_ps(k_4, q_2, acc_6);
-        __asm__("" : "+x"(acc_6));
-        k = _mm_loadu_si128((const __m128i *)k_2);
-        k_4 = _mm256_cvtph_ps(k);
-        acc_3 = _mm256_fmadd_ps(k_4, q, acc_3);
-        __asm__("" : "+x"(acc_3));
-        acc_7 = _mm256_fmadd_ps(k_4, q_2, acc_7);
-        __asm__("" : "+x"(acc_7));
-        k = _mm_loadu_si128((const __m128i *)k_3);
-        k_4 = _mm256_cvtph_ps(k);
-        acc_4 = _mm256_fmadd_ps(k_4, q, acc_4);
-        __asm__("" : "+x"(acc_4));
-        acc_8 = _mm256_fmadd_ps(k_4, q_2, acc_8);
-        __asm__("" : "+x"(acc_8));
-        lhs_at += 32;
-        q_1_at += 32;
-        rhs_at += 16;
-        k_1 += 16;
-        k_2 += 16;
-        k_3 += 16;
-      }
-      uint8_t* out = dst + s_2;
-      __m256i zipped = _mm256_unpackhi_epi32(_mm256_castps_si256(acc), _mm256_castps_si256(acc_2));
-      __m256i zipped_2 =
-          _mm256_unpacklo_epi32(_mm256_castps_si256(acc), _mm256_castps_si256(acc_2));
-      __m256i across = _mm256_castps_si256(_mm256_add_ps(_mm256_castsi256_ps(zipped_2),
-          _mm256_castsi256_ps(zipped)));
-      zipped = _mm256_unpackhi_epi32(_mm256_castps_si256(acc_3), _mm256_castps_si256(acc_4));
-      zipped_2 = _mm256_unpacklo_epi32(_mm256_castps_si256(acc_3), _mm256_castps_si256(acc_4));
-      __m256i across_2 = _mm256_castps_si256(_mm256_add_ps(_mm256_castsi256_ps(zipped_2),
-          _mm256_castsi256_ps(zipped)));
-      zipped = _mm256_unpackhi_epi64(across, across_2);
-      zipped_2 = _mm256_unpacklo_epi64(across, across_2);
-      across = _mm256_castps_si256(_mm256_add_ps(_mm256_castsi256_ps(zipped_2),
-          _mm256_castsi256_ps(zipped)));
-      __m256i moved = _mm256_permute2x128_si256(across, across, 0x31);
-      __m256i moved_2 = _mm256_permute2x128_si256(across, across, 0x20);
-      __m256 across_3 = _mm256_add_ps(_mm256_castsi256_ps(moved_2), _mm256_castsi256_ps(moved));
-      __m128i out_2 = _mm256_extracti128_si256(_mm256_castps_si256(across_3), 0);
-      _mm_storeu_si128((__m128i *)out, out_2);
-      out = out_1 + s_2;
-      zipped = _mm256_unpackhi_epi32(_mm256_castps_si256(acc_5), _mm256_castps_si256(acc_6));
-      zipped_2 = _mm256_unpacklo_epi32(_mm256_castps_si256(acc_5), _mm256_castps_si256(acc_6));
-      across = _mm256_castps_si256(_mm256_add_ps(_mm256_castsi256_ps(zipped_2),
-          _mm256_castsi256_ps(zipped)));
-      zipped = _mm256_unpackhi_epi32(_mm256_castps_si256(acc_7), _mm256_castps_si256(acc_8));
-      zipped_2 = _mm256_unpacklo_epi32(_mm256_castps_si256(acc_7), _mm256_castps_si256(acc_8));
-      across_2 = _mm256_castps_si256(_mm256_add_ps(_mm256_castsi256_ps(zipped_2),
-          _mm256_castsi256_ps(zipped)));
-      zipped = _mm256_unpackhi_epi64(across, across_2);
-      zipped_2 = _mm256_unpacklo_epi64(across, across_2);
-      across = _mm256_castps_si256(_mm256_add_ps(_mm256_castsi256_ps(zipped_2),
-          _mm256_castsi256_ps(zipped)));
-      moved = _mm256_permute2x128_si256(across, across, 0x31);
-      moved_2 = _mm256_permute2x128_si256(across, across, 0x20);
-      across_3 = _mm256_add_ps(_mm256_castsi256_ps(moved_2), _mm256_castsi256_ps(moved));
-      out_2 = _mm256_extracti128_si256(_mm256_castps_si256(across_3), 0);
-      _mm_storeu_si128((__m128i *)out, out_2);
-      n = n > 4 ? n - 4 : 0;
-      rhs += args->rhs_stride * 4;
-      s_2 += 16;
-    }
-    lhs += args->lhs_stride * 2;
-    dst += args->dst_stride * 2;
-  }
-  const size_t s_2 = (args->m >> 0) & 1;
-  // rows_1 loop
-  for (size_t i_rows_1 = 0; i_rows_1 < s_2; ++i_rows_1) {
-    size_t n = args->n;
-    const uint8_t* rhs = (const uint8_t*)args->rhs;
-    size_t s_3 = 0;
-    // positions loop: 4 per iteration
-    for (size_t i_positions = 0; i_positions < args->n; i_positions += 4) {
-      const size_t rhs_stride = args->rhs_stride;
-      const uint8_t* k_1 = n > 1 ? rhs + rhs_stride : rhs;
-      const uint8_t* k_2 = n > 2 ? k_1 + rhs_stride : k_1;
-      const uint8_t* k_3 = n > 3 ? k_2 + rhs_stride : k_2;
-      const size_t rhs_prefetch = args->rhs_prefetch;
-      if (rhs_prefetch != 0) {
-        const size_t bytes = args->k * 2;
-        const uint8_t* ahead = rhs + rhs_prefetch;
-        const uint8_t* ahead_2 = k_1 + rhs_prefetch;
-        const uint8_t* ahead_3 = k_2 + rhs_prefetch;
-        const uint8_t* ahead_4 = k_3 + rhs_prefetch;
-        // ahead loop: 64 per iteration
-        for (size_t i_ahead = 0; i_ahead < bytes; i_ahead += 64) {
-          _mm_prefetch((const char *)ahead, _MM_HINT_T0);
-          _mm_prefetch((const char *)ahead_2, _MM_HINT_T0);
-          _mm_prefetch((const char *)ahead_3, _MM_HINT_T0);
-          _mm_prefetch((const char *)ahead_4, _MM_HINT_T0);
-          ahead += 64;
-          ahead_2 += 64;
-          ahead_3 += 64;
-          ahead_4 += 64;
+      size_t s_2 = 0;
+      const uint8_t* ahead_at = ahead;
+      // positions loop: 4 per iteration
+      for (size_t i_positions = 0; i_positions < args->n; i_positions += 4) {
+        const size_t rhs_stride = args->rhs_stride;
+        const uint8_t* k_1 = n > 1 ? rhs_at + rhs_stride : rhs_at;
+        const uint8_t* k_2 = n > 2 ? k_1 + rhs_stride : k_1;
+        const uint8_t* k_3 = n > 3 ? k_2 + rhs_stride : k_2;
+        if (args->rhs_prefetch != 0) {
+          const size_t bytes_2 = args->k * 2 * 4;
+          const uint8_t* ahead_2 = ahead_at;
+          // ahead loop: 256 per iteration
+          for (size_t i_ahead = 0; i_ahead < bytes_2; i_ahead += 256) {
+            _mm_prefetch((const char *)ahead_2, _MM_HINT_T0);
+            _mm_prefetch((const char *)(ahead_2 + 64), _MM_HINT_T0);
+            _mm_prefetch((const char *)(ahead_2 + 128), _MM_HINT_T0);
+            _mm_prefetch((const char *)(ahead_2 + 192), _MM_HINT_T0);
+            ahead_2 += 256;
+          }
         }
+        __m256 acc = _mm256_castsi256_ps(_mm256_setzero_si256());
+        __m256 acc_2 = _mm256_castsi256_ps(_mm256_setzero_si256());
+        __m256 acc_3 = _mm256_castsi256_ps(_mm256_setzero_si256());
+        __m256 acc_4 = _mm256_castsi256_ps(_mm256_setzero_si256());
+        __m256 acc_5 = _mm256_castsi256_ps(_mm256_setzero_si256());
+        __m256 acc_6 = _mm256_castsi256_ps(_mm256_setzero_si256());
+        __m256 acc_7 = _mm256_castsi256_ps(_mm256_setzero_si256());
+        __m256 acc_8 = _mm256_castsi256_ps(_mm256_setzero_si256());
+        const size_t s_3 = args->k >> 3;
+        const uint8_t* lhs_at = lhs;
+        const uint8_t* q_1_at = q_1;
+        const uint8_t* rhs_2 = rhs_at;
+        // k loop: 64 multiply-accumulates per iteration
+        for (size_t i_k = 0; i_k < s_3; ++i_k) {
+          const __m256 q = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)lhs_at));
+          const __m256 q_2 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)q_1_at));
+          __m128i k = _mm_loadu_si128((const __m128i *)rhs_2);
+          __m256 k_4 = _mm256_cvtph_ps(k);
+          acc = _mm256_fmadd_ps(k_4, q, acc);
+          __asm__("" : "+x"(acc));
+          acc_5 = _mm256_fmadd_ps(k_4, q_2, acc_5);
+          __asm__("" : "+x"(acc_5));
+          k = _mm_loadu_si128((const __m128i *)k_1);
+          k_4 = _mm256_cvtph_ps(k);
+          acc_2 = _mm256_fmadd_ps(k_4, q, acc_2);
+          __asm__("" : "+x"(acc_2));
+          acc_6 = _mm256_fmadd_ps(k_4, q_2, acc_6);
+          __asm__("" : "+x"(acc_6));
+          k = _mm_loadu_si128((const __m128i *)k_2);
+          k_4 = _mm256_cvtph_ps(k);
+          acc_3 = _mm256_fmadd_ps(k_4, q, acc_3);
+          __asm__("" : "+x"(acc_3));
+          acc_7 = _mm256_fmadd_ps(k_4, q_2, acc_7);
+          __asm__("" : "+x"(acc_7));
+          k = _mm_loadu_si128((const __m128i *)k_3);
+          k_4 = _mm256_cvtph_ps(k);
+          acc_4 = _mm256_fmadd_ps(k_4, q, acc_4);
+          __asm__("" : "+x"(acc_4));
+          acc_8 = _mm256_fmadd_ps(k_4, q_2, acc_8);
+          __asm__("" : "+x"(acc_8));
+          lhs_at += 32;
+          q_1_at += 32;
+          rhs_2 += 16;
+          k_1 += 16;
+          k_2 += 16;
+          k_3 += 16;
+        }
+        uint8_t* out = dst + s_2;
+        __m256i zipped =
+            _mm256_unpackhi_epi32(_mm256_castps_si256(acc), _mm256_castps_si256(acc_2));
+        __m256i zipped_2 =
+            _mm256_unpacklo_epi32(_mm256_castps_si256(acc), _mm256_castps_si256(acc_2));
+        __m256i across = _mm256_castps_si256(_mm256_add_ps(_mm256_castsi256_ps(zipped_2),
+            _mm256_castsi256_ps(zipped)));
+        zipped = _mm256_unpackhi_epi32(_mm256_castps_si256(acc_3), _mm256_castps_si256(acc_4));
+        zipped_2 = _mm256_unpacklo_epi32(_mm256_castps_si256(acc_3), _mm256_castps_si256(acc_4));
+        __m256i across_2 = _mm256_castps_si256(_mm256_add_ps(_mm256_castsi256_ps(zipped_2),
+            _mm256_castsi256_ps(zipped)));
+        zipped = _mm256_unpackhi_epi64(across, across_2);
+        zipped_2 = _mm256_unpacklo_epi64(across, across_2);
+        across = _mm256_castps_si256(_mm256_add_ps(_mm256_castsi256_ps(zipped_2),
+            _mm256_castsi256_ps(zipped)));
+        __m256i moved = _mm256_permute2x128_si256(across, across, 0x31);
+        __m256i moved_2 = _mm256_permute2x128_si256(across, across, 0x20);
+        __m256 across_3 = _mm256_add_ps(_mm256_castsi256_ps(moved_2), _mm256_castsi256_ps(moved));
+        __m128i out_2 = _mm256_extracti128_si256(_mm256_castps_si256(across_3), 0);
+        _mm_storeu_si128((__m128i *)out, out_2);
+        out = out_1 + s_2;
+        zipped = _mm256_unpackhi_epi32(_mm256_castps_si256(acc_5), _mm256_castps_si256(acc_6));
+        zipped_2 = _mm256_unpacklo_epi32(_mm256_castps_si256(acc_5), _mm256_castps_si256(acc_6));
+        across = _mm256_castps_si256(_mm256_add_ps(_mm256_castsi256_ps(zipped_2),
+            _mm256_castsi256_ps(zipped)));
+        zipped = _mm256_unpackhi_epi32(_mm256_castps_si256(acc_7), _mm256_castps_si256(acc_8));
+        zipped_2 = _mm256_unpacklo_epi32(_mm256_castps_si256(acc_7), _mm256_castps_si256(acc_8));
+        across_2 = _mm256_castps_si256(_mm256_add_ps(_mm256_castsi256_ps(zipped_2),
+            _mm256_castsi256_ps(zipped)));
+        zipped = _mm256_unpackhi_epi64(across, across_2);
+        zipped_2 = _mm256_unpacklo_epi64(across, across_2);
+        across = _mm256_castps_si256(_mm256_add_ps(_mm256_castsi256_ps(zipped_2),
+            _mm256_castsi256_ps(zipped)));
+        moved = _mm256_permute2x128_si256(across, across, 0x31);
+        moved_2 = _mm256_permute2x128_si256(across, across, 0x20);
+        across_3 = _mm256_add_ps(_mm256_castsi256_ps(moved_2), _mm256_castsi256_ps(moved));
+        out_2 = _mm256_extracti128_si256(_mm256_castps_si256(across_3), 0);
+        _mm_storeu_si128((__m128i *)out, out_2);
+        n = n > 4 ? n - 4 : 0;
+        rhs_at += args->rhs_stride * 4;
+        s_2 += 16;
+        ahead_at += bytes;
       }
-      __m256 acc = _mm256_castsi256_ps(_mm256_setzero_si256());
-      __m256 acc_2 = _mm256_castsi256_ps(_mm256_setzero_si256());
-      __m256 acc_3 = _mm256_castsi256_ps(_mm256_setzero_si256());
-      __m256 acc_4 = _mm256_castsi256_ps(_mm256_setzero_si256());
-      const size_t s_4 = args->k >> 3;
-      const uint8_t* lhs_at = lhs;
-      const uint8_t* rhs_at = rhs;
-      // k loop: 32 multiply-accumulates per iteration
-      for (size_t i_k = 0; i_k < s_4; ++i_k) {
-        const __m256 q = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)lhs_at));
-        __m128i k = _mm_loadu_si128((const __m128i *)rhs_at);
-        __m256 k_4 = _mm256_cvtph_ps(k);
-        acc = _mm256_fmadd_ps(k_4, q, acc);
-        __asm__("" : "+x"(acc));
-        k = _mm_loadu_si128((const __m128i *)k_1);
-        k_4 = _mm256_cvtph_ps(k);
-        acc_2 = _mm256_fmadd_ps(k_4, q, acc_2);
-        __asm__("" : "+x"(acc_2));
-        k = _mm_loadu_si128((const __m128i *)k_2);
-        k_4 = _mm256_cvtph_ps(k);
-        acc_3 = _mm256_fmadd_ps(k_4, q, acc_3);
-        __asm__("" : "+x"(acc_3));
-        k = _mm_loadu_si128((const __m128i *)k_3);
-        k_4 = _mm256_cvtph_ps(k);
-        acc_4 = _mm256_fmadd_ps(k_4, q, acc_4);
-        __asm__("" : "+x"(acc_4));
-        lhs_at += 32;
-        rhs_at += 16;
-        k_1 += 16;
-        k_2 += 16;
-        k_3 += 16;
-      }
-      uint8_t* const out = dst + s_3;
-      __m256i zipped = _mm256_unpackhi_epi32(_mm256_castps_si256(acc), _mm256_castps_si256(acc_2));
-      __m256i zipped_2 =
-          _mm256_unpacklo_epi32(_mm256_castps_si256(acc), _mm256_castps_si256(acc_2));
-      __m256i across = _mm256_castps_si256(_mm256_add_ps(_mm256_castsi256_ps(zipped_2),
-          _mm256_castsi256_ps(zipped)));
-      zipped = _mm256_unpackhi_epi32(_mm256_castps_si256(acc_3), _mm256_castps_si256(acc_4));
-      zipped_2 = _mm256_unpacklo_epi32(_mm256_castps_si256(acc_3), _mm256_castps_si256(acc_4));
-      const __m256i across_2 = _mm256_castps_si256(_mm256_add_ps(_mm256_castsi256_ps(zipped_2),
-          _mm256_castsi256_ps(zipped)));
-      zipped = _mm256_unpackhi_epi64(across, across_2);
-      zipped_2 = _mm256_unpacklo_epi64(across, across_2);
-      across = _mm256_castps_si256(_mm256_add_ps(_mm256_castsi256_ps(zipped_2),
-          _mm256_castsi256_ps(zipped)));
-      const __m256i moved = _mm256_permute2x128_si256(across, across, 0x31);
-      const __m256i moved_2 = _mm256_permute2x128_si256(across, across, 0x20);
-      const __m256 across_3 =
-          _mm256_add_ps(_mm256_castsi256_ps(moved_2), _mm256_castsi256_ps(moved));
-      const __m128i out_2 = _mm256_extracti128_si256(_mm256_castps_si256(across_3), 0);
-      _mm_storeu_si128((__m128i *)out, out_2);
-      n = n > 4 ? n - 4 : 0;
-      rhs += args->rhs_stride * 4;
-      s_3 += 16;
+      lhs += args->lhs_stride * 2;
+      dst += args->dst_stride * 2;
     }
-    lhs += args->lhs_stride;
-    dst += args->dst_stride;
+    const size_t s_2 = (args->m >> 0) & 1;
+    // rows_1 loop
+    for (size_t i_rows_1 = 0; i_rows_1 < s_2; ++i_rows_1) {
+      const size_t bytes = args->k * 2 * 4;
+      size_t n = args->n;
+      const uint8_t* rhs_at = rhs;
+      size_t s_3 = 0;
+      const uint8_t* ahead_at = ahead;
+      // positions loop: 4 per iteration
+      for (size_t i_positions = 0; i_positions < args->n; i_positions += 4) {
+        const size_t rhs_stride = args->rhs_stride;
+        const uint8_t* k_1 = n > 1 ? rhs_at + rhs_stride : rhs_at;
+        const uint8_t* k_2 = n > 2 ? k_1 + rhs_stride : k_1;
+        const uint8_t* k_3 = n > 3 ? k_2 + rhs_stride : k_2;
+        if (args->rhs_prefetch != 0) {
+          const size_t bytes_2 = args->k * 2 * 4;
+          const uint8_t* ahead_2 = ahead_at;
+          // ahead loop: 256 per iteration
+          for (size_t i_ahead = 0; i_ahead < bytes_2; i_ahead += 256) {
+            _mm_prefetch((const char *)ahead_2, _MM_HINT_T0);
+            _mm_prefetch((const char *)(ahead_2 + 64), _MM_HINT_T0);
+            _mm_prefetch((const char *)(ahead_2 + 128), _MM_HINT_T0);
+            _mm_prefetch((const char *)(ahead_2 + 192), _MM_HINT_T0);
+            ahead_2 += 256;
+          }
+        }
+        __m256 acc = _mm256_castsi256_ps(_mm256_setzero_si256());
+        __m256 acc_2 = _mm256_castsi256_ps(_mm256_setzero_si256());
+        __m256 acc_3 = _mm256_castsi256_ps(_mm256_setzero_si256());
+        __m256 acc_4 = _mm256_castsi256_ps(_mm256_setzero_si256());
+        const size_t s_4 = args->k >> 3;
+        const uint8_t* lhs_at = lhs;
+        const uint8_t* rhs_2 = rhs_at;
+        // k loop: 32 multiply-accumulates per iteration
+        for (size_t i_k = 0; i_k < s_4; ++i_k) {
+          const __m256 q = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)lhs_at));
+          __m128i k = _mm_loadu_si128((const __m128i *)rhs_2);
+          __m256 k_4 = _mm256_cvtph_ps(k);
+          acc = _mm256_fmadd_ps(k_4, q, acc);
+          __asm__("" : "+x"(acc));
+          k = _mm_loadu_si128((const __m128i *)k_1);
+          k_4 = _mm256_cvtph_ps(k);
+          acc_2 = _mm256_fmadd_ps(k_4, q, acc_2);
+          __asm__("" : "+x"(acc_2));
+          k = _mm_loadu_si128((const __m128i *)k_2);
+          k_4 = _mm256_cvtph_ps(k);
+          acc_3 = _mm256_fmadd_ps(k_4, q, acc_3);
+          __asm__("" : "+x"(acc_3));
+          k = _mm_loadu_si128((const __m128i *)k_3);
+          k_4 = _mm256_cvtph_ps(k);
+          acc_4 = _mm256_fmadd_ps(k_4, q, acc_4);
+          __asm__("" : "+x"(acc_4));
+          lhs_at += 32;
+          rhs_2 += 16;
+          k_1 += 16;
+          k_2 += 16;
+          k_3 += 16;
+        }
+        uint8_t* const out = dst + s_3;
+        __m256i zipped =
+            _mm256_unpackhi_epi32(_mm256_castps_si256(acc), _mm256_castps_si256(acc_2));
+        __m256i zipped_2 =
+            _mm256_unpacklo_epi32(_mm256_castps_si256(acc), _mm256_castps_si256(acc_2));
+        __m256i across = _mm256_castps_si256(_mm256_add_ps(_mm256_castsi256_ps(zipped_2),
+            _mm256_castsi256_ps(zipped)));
+        zipped = _mm256_unpackhi_epi32(_mm256_castps_si256(acc_3), _mm256_castps_si256(acc_4));
+        zipped_2 = _mm256_unpacklo_epi32(_mm256_castps_si256(acc_3), _mm256_castps_si256(acc_4));
+        const __m256i across_2 = _mm256_castps_si256(_mm256_add_ps(_mm256_castsi256_ps(zipped_2),
+            _mm256_castsi256_ps(zipped)));
+        zipped = _mm256_unpackhi_epi64(across, across_2);
+        zipped_2 = _mm256_unpacklo_epi64(across, across_2);
+        across = _mm256_castps_si256(_mm256_add_ps(_mm256_castsi256_ps(zipped_2),
+            _mm256_castsi256_ps(zipped)));
+        const __m256i moved = _mm256_permute2x128_si256(across, across, 0x31);
+        const __m256i moved_2 = _mm256_permute2x128_si256(across, across, 0x20);
+        const __m256 across_3 =
+            _mm256_add_ps(_mm256_castsi256_ps(moved_2), _mm256_castsi256_ps(moved));
+        const __m128i out_2 = _mm256_extracti128_si256(_mm256_castps_si256(across_3), 0);
+        _mm_storeu_si128((__m128i *)out, out_2);
+        n = n > 4 ? n - 4 : 0;
+        rhs_at += args->rhs_stride * 4;
+        s_3 += 16;
+        ahead_at += bytes;
+      }
+      lhs += args->lhs_stride;
+      dst += args->dst_stride;
+    }
+    rhs += args->rhs_head_stride;
+    ahead += share;
   }
 }
 

@@ -32,417 +32,416 @@ void tw_attention_scores_f32_f32_f16_4x4_avx512f(const tw_args* args);
 
 __attribute__((target("avx512f,avx512bw,avx512vl,bmi2")))
 void tw_attention_scores_f32_f32_f16_4x4_avx512f(const tw_args* args) {
-  const size_t s = args->m >> 2;
+  const uint8_t* rhs = (const uint8_t*)args->rhs;
+  const size_t share = args->n * (args->k * 2);
   const uint8_t* lhs = (const uint8_t*)args->lhs;
   uint8_t* dst = (uint8_t*)args->dst;
-  // rows_4 loop
-  for (size_t i_rows_4 = 0; i_rows_4 < s; ++i_rows_4) {
-    const size_t lhs_stride = args->lhs_stride;
-    const uint8_t* const q_1 = lhs + lhs_stride;
-    const uint8_t* const q_2 = q_1 + lhs_stride;
-    const uint8_t* const q_3 = q_2 + lhs_stride;
-    const size_t dst_stride = args->dst_stride;
-    uint8_t* const out_1 = dst + dst_stride;
-    uint8_t* const out_2 = out_1 + dst_stride;
-    uint8_t* const out_3 = out_2 + dst_stride;
-    size_t n = args->n;
-    const uint8_t* rhs = (const uint8_t*)args->rhs;
-    size_t s_2 = 0;
-    // positions loop: 4 per iteration
-    for (size_t i_positions = 0; i_positions < args->n; i_positions += 4) {
-      const size_t rhs_stride = args->rhs_stride;
-      const uint8_t* k_1 = n > 1 ? rhs + rhs_stride : rhs;
-      const uint8_t* k_2 = n > 2 ? k_1 + rhs_stride : k_1;
-      const uint8_t* k_3 = n > 3 ? k_2 + rhs_stride : k_2;
-      const size_t rhs_prefetch = args->rhs_prefetch;
-      if (rhs_prefetch != 0) {
-        const size_t bytes = args->k * 2;
-        const uint8_t* ahead = rhs + rhs_prefetch;
-        const uint8_t* ahead_2 = k_1 + rhs_prefetch;
-        const uint8_t* ahead_3 = k_2 + rhs_prefetch;
-        const uint8_t* ahead_4 = k_3 + rhs_prefetch;
-        // ahead loop: 64 per iteration
-        for (size_t i_ahead = 0; i_ahead < bytes; i_ahead += 64) {
-          _mm_prefetch((const char *)ahead, _MM_HINT_T0);
-          _mm_prefetch((const char *)ahead_2, _MM_HINT_T0);
-          _mm_prefetch((const char *)ahead_3, _MM_HINT_T0);
-          _mm_prefetch((const char *)ahead_4, _MM_HINT_T0);
-          ahead += 64;
-          ahead_2 += 64;
-          ahead_3 += 64;
-          ahead_4 += 64;
-        }
-      }
-      __m512 acc = _mm512_castsi512_ps(_mm512_setzero_si512());
-      __m512 acc_2 = _mm512_castsi512_ps(_mm512_setzero_si512());
-      __m512 acc_3 = _mm512_castsi512_ps(_mm512_setzero_si512());
-      __m512 acc_4 = _mm512_castsi512_ps(_mm512_setzero_si512());
-      __m512 acc_5 = _mm512_castsi512_ps(_mm512_setzero_si512());
-      __m512 acc_6 = _mm512_castsi512_ps(_mm512_setzero_si512());
-      __m512 acc_7 = _mm512_castsi512_ps(_mm512_setzero_si512());
-      __m512 acc_8 = _mm512_castsi512_ps(_mm512_setzero_si512());
-      __m512 acc_9 = _mm512_castsi512_ps(_mm512_setzero_si512());
-      __m512 acc_10 = _mm512_castsi512_ps(_mm512_setzero_si512());
-      __m512 acc_11 = _mm512_castsi512_ps(_mm512_setzero_si512());
-      __m512 acc_12 = _mm512_castsi512_ps(_mm512_setzero_si512());
-      __m512 acc_13 = _mm512_castsi512_ps(_mm512_setzero_si512());
-      __m512 acc_14 = _mm512_castsi512_ps(_mm512_setzero_si512());
-      __m512 acc_15 = _mm512_castsi512_ps(_mm512_setzero_si512());
-      __m512 acc_16 = _mm512_castsi512_ps(_mm512_setzero_si512());
-      const size_t s_3 = args->k >> 4;
-      const uint8_t* lhs_at = lhs;
-      const uint8_t* q_1_at = q_1;
-      const uint8_t* q_2_at = q_2;
-      const uint8_t* q_3_at = q_3;
+  const uint8_t* ahead = rhs + args->rhs_prefetch;
+  // heads loop
+  for (size_t i_heads = 0; i_heads < args->heads; ++i_heads) {
+    const size_t s = args->m >> 2;
+    // rows_4 loop
+    for (size_t i_rows_4 = 0; i_rows_4 < s; ++i_rows_4) {
+      const size_t lhs_stride = args->lhs_stride;
+      const uint8_t* const q_1 = lhs + lhs_stride;
+      const uint8_t* const q_2 = q_1 + lhs_stride;
+      const uint8_t* const q_3 = q_2 + lhs_stride;
+      const size_t dst_stride = args->dst_stride;
+      uint8_t* const out_1 = dst + dst_stride;
+      uint8_t* const out_2 = out_1 + dst_stride;
+      uint8_t* const out_3 = out_2 + dst_stride;
+      const size_t bytes = args->k * 2 * 4;
+      size_t n = args->n;
       const uint8_t* rhs_at = rhs;
-      // k loop: 256 multiply-accumulates per iteration
-      for (size_t i_k = 0; i_k < s_3; ++i_k) {
-        const __m512 q = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)lhs_at));
-        const __m512 q_4 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)q_1_at));
-        const __m512 q_5 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)q_2_at));
-        const __m512 q_6 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)q_3_at));
-        __m256i k = _mm256_loadu_si256((const __m256i *)rhs_at);
-        __m512 k_4 = _mm512_cvtph_ps(k);
-        acc = _mm512_fmadd_ps(k_4, q, acc);
-        acc_5 = _mm512_fmadd_ps(k_4, q_4, acc_5);
-        acc_9 = _mm512_fmadd_ps(k_4, q_5, acc_9);
-        acc_13 = _mm512_fmadd_ps(k_4, q_6, acc_13);
-        k = _mm256_loadu_si256((const __m256i *)k_1);
-        k_4 = _mm512_cvtph_ps(k);
-        acc_2 = _mm512_fmadd_ps(k_4, q, acc_2);
-        acc_6 = _mm512_fmadd_ps(k_4, q_4, acc_6);
-        acc_10 = _mm512_fmadd_ps(k_4, q_5, acc_10);
-        acc_14 = _mm512_fmadd_ps(k_4, q_6, acc_14);
-        k = _mm256_loadu_si256((const __m256i *)k_2);
-        k_4 = _mm512_cvtph_ps(k);
-        acc_3 = _mm512_fmadd_ps(k_4, q, acc_3);
-        acc_7 = _mm512_fmadd_ps(k_4, q_4, acc_7);
-        acc_11 = _mm512_fmadd_ps(k_4, q_5, acc_11);
-        acc_15 = _mm512_fmadd_ps(k_4, q_6, acc_15);
-        k = _mm256_loadu_si256((const __m256i *)k_3);
-        k_4 = _mm512_cvtph_ps(k);
-        acc_4 = _mm512_fmadd_ps(k_4, q, acc_4);
-        acc_8 = _mm512_fmadd_ps(k_4, q_4, acc_8);
-        acc_12 = _mm512_fmadd_ps(k_4, q_5, acc_12);
-        acc_16 = _mm512_fmadd_ps(k_4, q_6, acc_16);
-        lhs_at += 64;
-        q_1_at += 64;
-        q_2_at += 64;
-        q_3_at += 64;
-        rhs_at += 32;
-        k_1 += 32;
-        k_2 += 32;
-        k_3 += 32;
-      }
-      uint8_t* out = dst + s_2;
-      __m512i zipped = _mm512_unpackhi_epi32(_mm512_castps_si512(acc), _mm512_castps_si512(acc_2));
-      __m512i zipped_2 =
-          _mm512_unpacklo_epi32(_mm512_castps_si512(acc), _mm512_castps_si512(acc_2));
-      __m512i across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
-          _mm512_castsi512_ps(zipped)));
-      zipped = _mm512_unpackhi_epi32(_mm512_castps_si512(acc_3), _mm512_castps_si512(acc_4));
-      zipped_2 = _mm512_unpacklo_epi32(_mm512_castps_si512(acc_3), _mm512_castps_si512(acc_4));
-      __m512i across_2 = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
-          _mm512_castsi512_ps(zipped)));
-      zipped = _mm512_unpackhi_epi64(across, across_2);
-      zipped_2 = _mm512_unpacklo_epi64(across, across_2);
-      across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
-          _mm512_castsi512_ps(zipped)));
-      __m512i moved = _mm512_shuffle_i32x4(across, across, 221);
-      __m512i moved_2 = _mm512_shuffle_i32x4(across, across, 136);
-      across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(moved_2),
-          _mm512_castsi512_ps(moved)));
-      moved = _mm512_shuffle_i32x4(across, across, 221);
-      moved_2 = _mm512_shuffle_i32x4(across, across, 136);
-      __m512 across_3 = _mm512_add_ps(_mm512_castsi512_ps(moved_2), _mm512_castsi512_ps(moved));
-      __m128i out_4 = _mm512_extracti32x4_epi32(_mm512_castps_si512(across_3), 0);
-      _mm_storeu_si128((__m128i *)out, out_4);
-      out = out_1 + s_2;
-      zipped = _mm512_unpackhi_epi32(_mm512_castps_si512(acc_5), _mm512_castps_si512(acc_6));
-      zipped_2 = _mm512_unpacklo_epi32(_mm512_castps_si512(acc_5), _mm512_castps_si512(acc_6));
-      across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
-          _mm512_castsi512_ps(zipped)));
-      zipped = _mm512_unpackhi_epi32(_mm512_castps_si512(acc_7), _mm512_castps_si512(acc_8));
-      zipped_2 = _mm512_unpacklo_epi32(_mm512_castps_si512(acc_7), _mm512_castps_si512(acc_8));
-      across_2 = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
-          _mm512_castsi512_ps(zipped)));
-      zipped = _mm512_unpackhi_epi64(across, across_2);
-      zipped_2 = _mm512_unpacklo_epi64(across, across_2);
-      across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
-          _mm512_castsi512_ps(zipped)));
-      moved = _mm512_shuffle_i32x4(across, across, 221);
-      moved_2 = _mm512_shuffle_i32x4(across, across, 136);
-      across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(moved_2),
-          _mm512_castsi512_ps(moved)));
-      moved = _mm512_shuffle_i32x4(across, across, 221);
-      moved_2 = _mm512_shuffle_i32x4(across, across, 136);
-      across_3 = _mm512_add_ps(_mm512_castsi512_ps(moved_2), _mm512_castsi512_ps(moved));
-      out_4 = _mm512_extracti32x4_epi32(_mm512_castps_si512(across_3), 0);
-      _mm_storeu_si128((__m128i *)out, out_4);
-      out = out_2 + s_2;
-      zipped = _mm512_unpackhi_epi32(_mm512_castps_si512(acc_9), _mm512_castps_si512(acc_10));
-      zipped_2 = _mm512_unpacklo_epi32(_mm512_castps_si512(acc_9), _mm512_castps_si512(acc_10));
-      across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
-          _mm512_castsi512_ps(zipped)));
-      zipped = _mm512_unpackhi_epi32(_mm512_castps_si512(acc_11), _mm512_castps_si512(acc_12));
-      zipped_2 = _mm512_unpacklo_epi32(_mm512_castps_si512(acc_11), _mm512_castps_si512(acc_12));
-      across_2 = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
-          _mm512_castsi512_ps(zipped)));
-      zipped = _mm512_unpackhi_epi64(across, across_2);
-      zipped_2 = _mm512_unpacklo_epi64(across, across_2);
-      across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
-          _mm512_castsi512_ps(zipped)));
-      moved = _mm512_shuffle_i32x4(across, across, 221);
-      moved_2 = _mm512_shuffle_i32x4(across, across, 136);
-      across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(moved_2),
-          _mm512_castsi512_ps(moved)));
-      moved = _mm512_shuffle_i32x4(across, across, 221);
-      moved_2 = _mm512_shuffle_i32x4(across, across, 136);
-      across_3 = _mm512_add_ps(_mm512_castsi512_ps(moved_2), _mm512_castsi512_ps(moved));
-      out_4 = _mm512_extracti32x4_epi32(_mm512_castps_si512(across_3), 0);
-      _mm_storeu_si128((__m128i *)out, out_4);
-      out = out_3 + s_2;
-      zipped = _mm512_unpackhi_epi32(_mm512_castps_si512(acc_13), _mm512_castps_si512(acc_14));
-      zipped_2 = _mm512_unpacklo_epi32(_mm512_castps_si512(acc_13), _mm512_castps_si512(acc_14));
-      across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
-          _mm512_castsi512_ps(zipped)));
-      zipped = _mm512_unpackhi_epi32(_mm512_castps_si512(acc_15), _mm512_castps_si512(acc_16));
-      zipped_2 = _mm512_unpacklo_epi32(_mm512_castps_si512(acc_15), _mm512_castps_si512(acc_16));
-      across_2 = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
-          _mm512_castsi512_ps(zipped)));
-      zipped = _mm512_unpackhi_epi64(across, across_2);
-      zipped_2 = _mm512_unpacklo_epi64(across, across_2);
-      across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
-          _mm512_castsi512_ps(zipped)));
-      moved = _mm512_shuffle_i32x4(across, across, 221);
-      moved_2 = _mm512_shuffle_i32x4(across, across, 136);
-      across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(moved_2),
-          _mm512_castsi512_ps(moved)));
-      moved = _mm512_shuffle_i32x4(across, across, 221);
-      moved_2 = _mm512_shuffle_i32x4(across, across, 136);
-      across_3 = _mm512_add_ps(_mm512_castsi512_ps(moved_2), _mm512_castsi512_ps(moved));
-      out_4 = _mm512_extracti32x4_epi32(_mm512_castps_si512(across_3), 0);
-      _mm_storeu_si128((__m128i *)out, out_4);
-      n = n > 4 ? n - 4 : 0;
-      rhs += args->rhs_stride * 4;
-      s_2 += 16;
-    }
-    lhs += args->lhs_stride * 4;
-    dst += args->dst_stride * 4;
-  }
-  const size_t s_2 = (args->m >> 1) & 1;
-  // rows_2 loop
-  for (size_t i_rows_2 = 0; i_rows_2 < s_2; ++i_rows_2) {
-    const uint8_t* const q_1 = lhs + args->lhs_stride;
-    uint8_t* const out_1 = dst + args->dst_stride;
-    size_t n = args->n;
-    const uint8_t* rhs = (const uint8_t*)args->rhs;
-    size_t s_3 = 0;
-    // positions loop: 4 per iteration
-    for (size_t i_positions = 0; i_positions < args->n; i_positions += 4) {
-      const size_t rhs_stride = args->rhs_stride;
-      const uint8_t* k_1 = n > 1 ? rhs + rhs_stride : rhs;
-      const uint8_t* k_2 = n > 2 ? k_1 + rhs_stride : k_1;
-      const uint8_t* k_3 = n > 3 ? k_2 + rhs_stride : k_2;
-      const size_t rhs_prefetch = args->rhs_prefetch;
-      if (rhs_prefetch != 0) {
-        const size_t bytes = args->k * 2;
-        const uint8_t* ahead = rhs + rhs_prefetch;
-        const uint8_t* ahead_2 = k_1 + rhs_prefetch;
-        const uint8_t* ahead_3 = k_2 + rhs_prefetch;
-        const uint8_t* ahead_4 = k_3 + rhs_prefetch;
-        // ahead loop: 64 per iteration
-        for (size_t i_ahead = 0; i_ahead < bytes; i_ahead += 64) {
-          _mm_prefetch((const char *)ahead, _MM_HINT_T0);
-          _mm_prefetch((const char *)ahead_2, _MM_HINT_T0);
-          _mm_prefetch((const char *)ahead_3, _MM_HINT_T0);
-          _mm_prefetch((const char *)ahead_4, _MM_HINT_T0);
-          ahead += 64;
-          ahead_2 += 64;
-          ahead_3 += 64;
-          ahead_4 += 64;
+      size_t s_2 = 0;
+      const uint8_t* ahead_at = ahead;
+      // positions loop: 4 per iteration
+      for (size_t i_positions = 0; i_positions < args->n; i_positions += 4) {
+        const size_t rhs_stride = args->rhs_stride;
+        const uint8_t* k_1 = n > 1 ? rhs_at + rhs_stride : rhs_at;
+        const uint8_t* k_2 = n > 2 ? k_1 + rhs_stride : k_1;
+        const uint8_t* k_3 = n > 3 ? k_2 + rhs_stride : k_2;
+        if (args->rhs_prefetch != 0) {
+          const size_t bytes_2 = args->k * 2 * 4;
+          const uint8_t* ahead_2 = ahead_at;
+          // ahead loop: 256 per iteration
+          for (size_t i_ahead = 0; i_ahead < bytes_2; i_ahead += 256) {
+            _mm_prefetch((const char *)ahead_2, _MM_HINT_T0);
+            _mm_prefetch((const char *)(ahead_2 + 64), _MM_HINT_T0);
+            _mm_prefetch((const char *)(ahead_2 + 128), _MM_HINT_T0);
+            _mm_prefetch((const char *)(ahead_2 + 192), _MM_HINT_T0);
+            ahead_2 += 256;
+          }
         }
-      }
-      __m512 acc = _mm512_castsi512_ps(_mm512_setzero_si512());
-      __m512 acc_2 = _mm512_castsi512_ps(_mm512_setzero_si512());
-      __m512 acc_3 = _mm512_castsi512_ps(_mm512_setzero_si512());
-      __m512 acc_4 = _mm512_castsi512_ps(_mm512_setzero_si512());
-      __m512 acc_5 = _mm512_castsi512_ps(_mm512_setzero_si512());
-      __m512 acc_6 = _mm512_castsi512_ps(_mm512_setzero_si512());
-      __m512 acc_7 = _mm512_castsi512_ps(_mm512_setzero_si512());
-      __m512 acc_8 = _mm512_castsi512_ps(_mm512_setzero_si512());
-      const size_t s_4 = args->k >> 4;
-      const uint8_t* lhs_at = lhs;
-      const uint8_t* q_1_at = q_1;
-      const uint8_t* rhs_at = rhs;
-      // k loop: 128 multiply-accumulates per iteration
-      for (size_t i_k = 0; i_k < s_4; ++i_k) {
-        const __m512 q = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)lhs_at));
-        const __m512 q_2 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)q_1_at));
-        __m256i k = _mm256_loadu_si256((const __m256i *)rhs_at);
-        __m512 k_4 = _mm512_cvtph_ps(k);
-        acc = _mm512_fmadd_ps(k_4, q, acc);
-        acc_5 = _mm512_fmadd_ps(k_4, q_2, acc_5);
-        k = _mm256_loadu_si256((const __m256i *)k_1);
-        k_4 = _mm512_cvtph_ps(k);
-        acc_2 = _mm512_fmadd_ps(k_4, q, acc_2);
-        acc_6 = _mm512_fmadd_ps(k_4, q_2, acc_6);
-        k = _mm256_loadu_si256((const __m256i *)k_2);
-        k_4 = _mm512_cvtph_ps(k);
-        acc_3 = _mm512_fmadd_ps(k_4, q, acc_3);
-        acc_7 = _mm512_fmadd_ps(k_4, q_2, acc_7);
-        k = _mm256_loadu_si256((const __m256i *)k_3);
-        k_4 = _mm512_cvtph_ps(k);
-        acc_4 = _mm512_fmadd_ps(k_4, q, acc_4);
-        acc_8 = _mm512_fmadd_ps(k_4, q_2, acc_8);
-        lhs_at += 64;
-        q_1_at += 64;
-        rhs_at += 32;
-        k_1 += 32;
-        k_2 += 32;
-        k_3 += 32;
-      }
-      uint8_t* out = dst + s_3;
-      __m512i zipped = _mm512_unpackhi_epi32(_mm512_castps_si512(acc), _mm512_castps_si512(acc_2));
-      __m512i zipped_2 =
-          _mm512_unpacklo_epi32(_mm512_castps_si512(acc), _mm512_castps_si512(acc_2));
-      __m512i across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
-          _mm512_castsi512_ps(zipped)));
-      zipped = _mm512_unpackhi_epi32(_mm512_castps_si512(acc_3), _mm512_castps_si512(acc_4));
-      zipped_2 = _mm512_unpacklo_epi32(_mm512_castps_si512(acc_3), _mm512_castps_si512(acc_4));
-      __m512i across_2 = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
-          _mm512_castsi512_ps(zipped)));
-      zipped = _mm512_unpackhi_epi64(across, across_2);
-      zipped_2 = _mm512_unpacklo_epi64(across, across_2);
-      across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
-          _mm512_castsi512_ps(zipped)));
-      __m512i moved = _mm512_shuffle_i32x4(across, across, 221);
-      __m512i moved_2 = _mm512_shuffle_i32x4(across, across, 136);
-      across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(moved_2),
-          _mm512_castsi512_ps(moved)));
-      moved = _mm512_shuffle_i32x4(across, across, 221);
-      moved_2 = _mm512_shuffle_i32x4(across, across, 136);
-      __m512 across_3 = _mm512_add_ps(_mm512_castsi512_ps(moved_2), _mm512_castsi512_ps(moved));
-      __m128i out_2 = _mm512_extracti32x4_epi32(_mm512_castps_si512(across_3), 0);
-      _mm_storeu_si128((__m128i *)out, out_2);
-      out = out_1 + s_3;
-      zipped = _mm512_unpackhi_epi32(_mm512_castps_si512(acc_5), _mm512_castps_si512(acc_6));
-      zipped_2 = _mm512_unpacklo_epi32(_mm512_castps_si512(acc_5), _mm512_castps_si512(acc_6));
-      across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
-          _mm512_castsi512_ps(zipped)));
-      zipped = _mm512_unpackhi_epi32(_mm512_castps_si512(acc_7), _mm512_castps_si512(acc_8));
-      zipped_2 = _mm512_unpacklo_epi32(_mm512_castps_si512(acc_7), _mm512_castps_si512(acc_8));
-      across_2 = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
-          _mm512_castsi512_ps(zipped)));
-      zipped = _mm512_unpackhi_epi64(across, across_2);
-      zipped_2 = _mm512_unpacklo_epi64(across, across_2);
-      across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
-          _mm512_castsi512_ps(zipped)));
-      moved = _mm512_shuffle_i32x4(across, across, 221);
-      moved_2 = _mm512_shuffle_i32x4(across, across, 136);
-      across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(moved_2),
-          _mm512_castsi512_ps(moved)));
-      moved = _mm512_shuffle_i32x4(across, across, 221);
-      moved_2 = _mm512_shuffle_i32x4(across, across, 136);
-      across_3 = _mm512_add_ps(_mm512_castsi512_ps(moved_2), _mm512_castsi512_ps(moved));
-      out_2 = _mm512_extracti32x4_epi32(_mm512_castps_si512(across_3), 0);
-      _mm_storeu_si128((__m128i *)out, out_2);
-      n = n > 4 ? n - 4 : 0;
-      rhs += args->rhs_stride * 4;
-      s_3 += 16;
-    }
-    lhs += args->lhs_stride * 2;
-    dst += args->dst_stride * 2;
-  }
-  const size_t s_3 = (args->m >> 0) & 1;
-  // rows_1 loop
-  for (size_t i_rows_1 = 0; i_rows_1 < s_3; ++i_rows_1) {
-    size_t n = args->n;
-    const uint8_t* rhs = (const uint8_t*)args->rhs;
-    size_t s_4 = 0;
-    // positions loop: 4 per iteration
-    for (size_t i_positions = 0; i_positions < args->n; i_positions += 4) {
-      const size_t rhs_stride = args->rhs_stride;
-      const uint8_t* k_1 = n > 1 ? rhs + rhs_stride : rhs;
-      const uint8_t* k_2 = n > 2 ? k_1 + rhs_stride : k_1;
-      const uint8_t* k_3 = n > 3 ? k_2 + rhs_stride : k_2;
-      const size_t rhs_prefetch = args->rhs_prefetch;
-      if (rhs_prefetch != 0) {
-        const size_t bytes = args->k * 2;
-        const uint8_t* ahead = rhs + rhs_prefetch;
-        const uint8_t* ahead_2 = k_1 + rhs_prefetch;
-        const uint8_t* ahead_3 = k_2 + rhs_prefetch;
-        const uint8_t* ahead_4 = k_3 + rhs_prefetch;
-        // ahead loop: 64 per iteration
-        for (size_t i_ahead = 0; i_ahead < bytes; i_ahead += 64) {
-          _mm_prefetch((const char *)ahead, _MM_HINT_T0);
-          _mm_prefetch((const char *)ahead_2, _MM_HINT_T0);
-          _mm_prefetch((const char *)ahead_3, _MM_HINT_T0);
-          _mm_prefetch((const char *)ahead_4, _MM_HINT_T0);
-          ahead += 64;
-          ahead_2 += 64;
-          ahead_3 += 64;
-          ahead_4 += 64;
+        __m512 acc = _mm512_castsi512_ps(_mm512_setzero_si512());
+        __m512 acc_2 = _mm512_castsi512_ps(_mm512_setzero_si512());
+        __m512 acc_3 = _mm512_castsi512_ps(_mm512_setzero_si512());
+        __m512 acc_4 = _mm512_castsi512_ps(_mm512_setzero_si512());
+        __m512 acc_5 = _mm512_castsi512_ps(_mm512_setzero_si512());
+        __m512 acc_6 = _mm512_castsi512_ps(_mm512_setzero_si512());
+        __m512 acc_7 = _mm512_castsi512_ps(_mm512_setzero_si512());
+        __m512 acc_8 = _mm512_castsi512_ps(_mm512_setzero_si512());
+        __m512 acc_9 = _mm512_castsi512_ps(_mm512_setzero_si512());
+        __m512 acc_10 = _mm512_castsi512_ps(_mm512_setzero_si512());
+        __m512 acc_11 = _mm512_castsi512_ps(_mm512_setzero_si512());
+        __m512 acc_12 = _mm512_castsi512_ps(_mm512_setzero_si512());
+        __m512 acc_13 = _mm512_castsi512_ps(_mm512_setzero_si512());
+        __m512 acc_14 = _mm512_castsi512_ps(_mm512_setzero_si512());
+        __m512 acc_15 = _mm512_castsi512_ps(_mm512_setzero_si512());
+        __m512 acc_16 = _mm512_castsi512_ps(_mm512_setzero_si512());
+        const size_t s_3 = args->k >> 4;
+        const uint8_t* lhs_at = lhs;
+        const uint8_t* q_1_at = q_1;
+        const uint8_t* q_2_at = q_2;
+        const uint8_t* q_3_at = q_3;
+        const uint8_t* rhs_2 = rhs_at;
+        // k loop: 256 multiply-accumulates per iteration
+        for (size_t i_k = 0; i_k < s_3; ++i_k) {
+          const __m512 q = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)lhs_at));
+          const __m512 q_4 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)q_1_at));
+          const __m512 q_5 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)q_2_at));
+          const __m512 q_6 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)q_3_at));
+          __m256i k = _mm256_loadu_si256((const __m256i *)rhs_2);
+          __m512 k_4 = _mm512_cvtph_ps(k);
+          acc = _mm512_fmadd_ps(k_4, q, acc);
+          acc_5 = _mm512_fmadd_ps(k_4, q_4, acc_5);
+          acc_9 = _mm512_fmadd_ps(k_4, q_5, acc_9);
+          acc_13 = _mm512_fmadd_ps(k_4, q_6, acc_13);
+          k = _mm256_loadu_si256((const __m256i *)k_1);
+          k_4 = _mm512_cvtph_ps(k);
+          acc_2 = _mm512_fmadd_ps(k_4, q, acc_2);
+          acc_6 = _mm512_fmadd_ps(k_4, q_4, acc_6);
+          acc_10 = _mm512_fmadd_ps(k_4, q_5, acc_10);
+          acc_14 = _mm512_fmadd_ps(k_4, q_6, acc_14);
+          k = _mm256_loadu_si256((const __m256i *)k_2);
+          k_4 = _mm512_cvtph_ps(k);
+          acc_3 = _mm512_fmadd_ps(k_4, q, acc_3);
+          acc_7 = _mm512_fmadd_ps(k_4, q_4, acc_7);
+          acc_11 = _mm512_fmadd_ps(k_4, q_5, acc_11);
+          acc_15 = _mm512_fmadd_ps(k_4, q_6, acc_15);
+          k = _mm256_loadu_si256((const __m256i *)k_3);
+          k_4 = _mm512_cvtph_ps(k);
+          acc_4 = _mm512_fmadd_ps(k_4, q, acc_4);
+          acc_8 = _mm512_fmadd_ps(k_4, q_4, acc_8);
+          acc_12 = _mm512_fmadd_ps(k_4, q_5, acc_12);
+          acc_16 = _mm512_fmadd_ps(k_4, q_6, acc_16);
+          lhs_at += 64;
+          q_1_at += 64;
+          q_2_at += 64;
+          q_3_at += 64;
+          rhs_2 += 32;
+          k_1 += 32;
+          k_2 += 32;
+          k_3 += 32;
         }
+        uint8_t* out = dst + s_2;
+        __m512i zipped =
+            _mm512_unpackhi_epi32(_mm512_castps_si512(acc), _mm512_castps_si512(acc_2));
+        __m512i zipped_2 =
+            _mm512_unpacklo_epi32(_mm512_castps_si512(acc), _mm512_castps_si512(acc_2));
+        __m512i across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
+            _mm512_castsi512_ps(zipped)));
+        zipped = _mm512_unpackhi_epi32(_mm512_castps_si512(acc_3), _mm512_castps_si512(acc_4));
+        zipped_2 = _mm512_unpacklo_epi32(_mm512_castps_si512(acc_3), _mm512_castps_si512(acc_4));
+        __m512i across_2 = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
+            _mm512_castsi512_ps(zipped)));
+        zipped = _mm512_unpackhi_epi64(across, across_2);
+        zipped_2 = _mm512_unpacklo_epi64(across, across_2);
+        across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
+            _mm512_castsi512_ps(zipped)));
+        __m512i moved = _mm512_shuffle_i32x4(across, across, 221);
+        __m512i moved_2 = _mm512_shuffle_i32x4(across, across, 136);
+        across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(moved_2),
+            _mm512_castsi512_ps(moved)));
+        moved = _mm512_shuffle_i32x4(across, across, 221);
+        moved_2 = _mm512_shuffle_i32x4(across, across, 136);
+        __m512 across_3 = _mm512_add_ps(_mm512_castsi512_ps(moved_2), _mm512_castsi512_ps(moved));
+        __m128i out_4 = _mm512_extracti32x4_epi32(_mm512_castps_si512(across_3), 0);
+        _mm_storeu_si128((__m128i *)out, out_4);
+        out = out_1 + s_2;
+        zipped = _mm512_unpackhi_epi32(_mm512_castps_si512(acc_5), _mm512_castps_si512(acc_6));
+        zipped_2 = _mm512_unpacklo_epi32(_mm512_castps_si512(acc_5), _mm512_castps_si512(acc_6));
+        across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
+            _mm512_castsi512_ps(zipped)));
+        zipped = _mm512_unpackhi_epi32(_mm512_castps_si512(acc_7), _mm512_castps_si512(acc_8));
+        zipped_2 = _mm512_unpacklo_epi32(_mm512_castps_si512(acc_7), _mm512_castps_si512(acc_8));
+        across_2 = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
+            _mm512_castsi512_ps(zipped)));
+        zipped = _mm512_unpackhi_epi64(across, across_2);
+        zipped_2 = _mm512_unpacklo_epi64(across, across_2);
+        across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
+            _mm512_castsi512_ps(zipped)));
+        moved = _mm512_shuffle_i32x4(across, across, 221);
+        moved_2 = _mm512_shuffle_i32x4(across, across, 136);
+        across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(moved_2),
+            _mm512_castsi512_ps(moved)));
+        moved = _mm512_shuffle_i32x4(across, across, 221);
+        moved_2 = _mm512_shuffle_i32x4(across, across, 136);
+        across_3 = _mm512_add_ps(_mm512_castsi512_ps(moved_2), _mm512_castsi512_ps(moved));
+        out_4 = _mm512_extracti32x4_epi32(_mm512_castps_si512(across_3), 0);
+        _mm_storeu_si128((__m128i *)out, out_4);
+        out = out_2 + s_2;
+        zipped = _mm512_unpackhi_epi32(_mm512_castps_si512(acc_9), _mm512_castps_si512(acc_10));
+        zipped_2 = _mm512_unpacklo_epi32(_mm512_castps_si512(acc_9), _mm512_castps_si512(acc_10));
+        across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
+            _mm512_castsi512_ps(zipped)));
+        zipped = _mm512_unpackhi_epi32(_mm512_castps_si512(acc_11), _mm512_castps_si512(acc_12));
+        zipped_2 = _mm512_unpacklo_epi32(_mm512_castps_si512(acc_11), _mm512_castps_si512(acc_12));
+        across_2 = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
+            _mm512_castsi512_ps(zipped)));
+        zipped = _mm512_unpackhi_epi64(across, across_2);
+        zipped_2 = _mm512_unpacklo_epi64(across, across_2);
+        across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
+            _mm512_castsi512_ps(zipped)));
+        moved = _mm512_shuffle_i32x4(across, across, 221);
+        moved_2 = _mm512_shuffle_i32x4(across, across, 136);
+        across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(moved_2),
+            _mm512_castsi512_ps(moved)));
+        moved = _mm512_shuffle_i32x4(across, across, 221);
+        moved_2 = _mm512_shuffle_i32x4(across, across, 136);
+        across_3 = _mm512_add_ps(_mm512_castsi512_ps(moved_2), _mm512_castsi512_ps(moved));
+        out_4 = _mm512_extracti32x4_epi32(_mm512_castps_si512(across_3), 0);
+        _mm_storeu_si128((__m128i *)out, out_4);
+        out = out_3 + s_2;
+        zipped = _mm512_unpackhi_epi32(_mm512_castps_si512(acc_13), _mm512_castps_si512(acc_14));
+        zipped_2 = _mm512_unpacklo_epi32(_mm512_castps_si512(acc_13), _mm512_castps_si512(acc_14));
+        across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
+            _mm512_castsi512_ps(zipped)));
+        zipped = _mm512_unpackhi_epi32(_mm512_castps_si512(acc_15), _mm512_castps_si512(acc_16));
+        zipped_2 = _mm512_unpacklo_epi32(_mm512_castps_si512(acc_15), _mm512_castps_si512(acc_16));
+        across_2 = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
+            _mm512_castsi512_ps(zipped)));
+        zipped = _mm512_unpackhi_epi64(across, across_2);
+        zipped_2 = _mm512_unpacklo_epi64(across, across_2);
+        across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
+            _mm512_castsi512_ps(zipped)));
+        moved = _mm512_shuffle_i32x4(across, across, 221);
+        moved_2 = _mm512_shuffle_i32x4(across, across, 136);
+        across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(moved_2),
+            _mm512_castsi512_ps(moved)));
+        moved = _mm512_shuffle_i32x4(across, across, 221);
+        moved_2 = _mm512_shuffle_i32x4(across, across, 136);
+        across_3 = _mm512_add_ps(_mm512_castsi512_ps(moved_2), _mm512_castsi512_ps(moved));
+        out_4 = _mm512_extracti32x4_epi32(_mm512_castps_si512(across_3), 0);
+        _mm_storeu_si128((__m128i *)out, out_4);
+        n = n > 4 ? n - 4 : 0;
+        rhs_at += args->rhs_stride * 4;
+        s_2 += 16;
+        ahead_at += bytes;
       }
-      __m512 acc = _mm512_castsi512_ps(_mm512_setzero_si512());
-      __m512 acc_2 = _mm512_castsi512_ps(_mm512_setzero_si512());
-      __m512 acc_3 = _mm512_castsi512_ps(_mm512_setzero_si512());
-      __m512 acc_4 = _mm512_castsi512_ps(_mm512_setzero_si512());
-      const size_t s_5 = args->k >> 4;
-      const uint8_t* lhs_at = lhs;
-      const uint8_t* rhs_at = rhs;
-      // k loop: 64 multiply-accumulates per iteration
-      for (size_t i_k = 0; i_k < s_5; ++i_k) {
-        const __m512 q = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)lhs_at));
-        __m256i k = _mm256_loadu_si256((const __m256i *)rhs_at);
-        __m512 k_4 = _mm512_cvtph_ps(k);
-        acc = _mm512_fmadd_ps(k_4, q, acc);
-        k = _mm256_loadu_si256((const __m256i *)k_1);
-        k_4 = _mm512_cvtph_ps(k);
-        acc_2 = _mm512_fmadd_ps(k_4, q, acc_2);
-        k = _mm256_loadu_si256((const __m256i *)k_2);
-        k_4 = _mm512_cvtph_ps(k);
-        acc_3 = _mm512_fmadd_ps(k_4, q, acc_3);
-        k = _mm256_loadu_si256((const __m256i *)k_3);
-        k_4 = _mm512_cvtph_ps(k);
-        acc_4 = _mm512_fmadd_ps(k_4, q, acc_4);
-        lhs_at += 64;
-        rhs_at += 32;
-        k_1 += 32;
-        k_2 += 32;
-        k_3 += 32;
-      }
-      uint8_t* const out = dst + s_4;
-      __m512i zipped = _mm512_unpackhi_epi32(_mm512_castps_si512(acc), _mm512_castps_si512(acc_2));
-      __m512i zipped_2 =
-          _mm512_unpacklo_epi32(_mm512_castps_si512(acc), _mm512_castps_si512(acc_2));
-      __m512i across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
-          _mm512_castsi512_ps(zipped)));
-      zipped = _mm512_unpackhi_epi32(_mm512_castps_si512(acc_3), _mm512_castps_si512(acc_4));
-      zipped_2 = _mm512_unpacklo_epi32(_mm512_castps_si512(acc_3), _mm512_castps_si512(acc_4));
-      const __m512i across_2 = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
-          _mm512_castsi512_ps(zipped)));
-      zipped = _mm512_unpackhi_epi64(across, across_2);
-      zipped_2 = _mm512_unpacklo_epi64(across, across_2);
-      across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
-          _mm512_castsi512_ps(zipped)));
-      __m512i moved = _mm512_shuffle_i32x4(across, across, 221);
-      __m512i moved_2 = _mm512_shuffle_i32x4(across, across, 136);
-      across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(moved_2),
-          _mm512_castsi512_ps(moved)));
-      moved = _mm512_shuffle_i32x4(across, across, 221);
-      moved_2 = _mm512_shuffle_i32x4(across, across, 136);
-      const __m512 across_3 =
-          _mm512_add_ps(_mm512_castsi512_ps(moved_2), _mm512_castsi512_ps(moved));
-      const __m128i out_2 = _mm512_extracti32x4_epi32(_mm512_castps_si512(across_3), 0);
-      _mm_storeu_si128((__m128i *)out, out_2);
-      n = n > 4 ? n - 4 : 0;
-      rhs += args->rhs_stride * 4;
-      s_4 += 16;
+      lhs += args->lhs_stride * 4;
+      dst += args->dst_stride * 4;
     }
-    lhs += args->lhs_stride;
-    dst += args->dst_stride;
+    const size_t s_2 = (args->m >> 1) & 1;
+    // rows_2 loop
+    for (size_t i_rows_2 = 0; i_rows_2 < s_2; ++i_rows_2) {
+      const uint8_t* const q_1 = lhs + args->lhs_stride;
+      uint8_t* const out_1 = dst + args->dst_stride;
+      const size_t bytes = args->k * 2 * 4;
+      size_t n = args->n;
+      const uint8_t* rhs_at = rhs;
+      size_t s_3 = 0;
+      const uint8_t* ahead_at = ahead;
+      // positions loop: 4 per iteration
+      for (size_t i_positions = 0; i_positions < args->n; i_positions += 4) {
+        const size_t rhs_stride = args->rhs_stride;
+        const uint8_t* k_1 = n > 1 ? rhs_at + rhs_stride : rhs_at;
+        const uint8_t* k_2 = n > 2 ? k_1 + rhs_stride : k_1;
+        const uint8_t* k_3 = n > 3 ? k_2 + rhs_stride : k_2;
+        if (args->rhs_prefetch != 0) {
+          const size_t bytes_2 = args->k * 2 * 4;
+          const uint8_t* ahead_2 = ahead_at;
+          // ahead loop: 256 per iteration
+          for (size_t i_ahead = 0; i_ahead < bytes_2; i_ahead += 256) {
+            _mm_prefetch((const char *)ahead_2, _MM_HINT_T0);
+            _mm_prefetch((const char *)(ahead_2 + 64), _MM_HINT_T0);
+            _mm_prefetch((const char *)(ahead_2 + 128), _MM_HINT_T0);
+            _mm_prefetch((const char *)(ahead_2 + 192), _MM_HINT_T0);
+            ahead_2 += 256;
+          }
+        }
+        __m512 acc = _mm512_castsi512_ps(_mm512_setzero_si512());
+        __m512 acc_2 = _mm512_castsi512_ps(_mm512_setzero_si512());
+        __m512 acc_3 = _mm512_castsi512_ps(_mm512_setzero_si512());
+        __m512 acc_4 = _mm512_castsi512_ps(_mm512_setzero_si512());
+        __m512 acc_5 = _mm512_castsi512_ps(_mm512_setzero_si512());
+        __m512 acc_6 = _mm512_castsi512_ps(_mm512_setzero_si512());
+        __m512 acc_7 = _mm512_castsi512_ps(_mm512_setzero_si512());
+        __m512 acc_8 = _mm512_castsi512_ps(_mm512_setzero_si512());
+        const size_t s_4 = args->k >> 4;
+        const uint8_t* lhs_at = lhs;
+        const uint8_t* q_1_at = q_1;
+        const uint8_t* rhs_2 = rhs_at;
+        // k loop: 128 multiply-accumulates per iteration
+        for (size_t i_k = 0; i_k < s_4; ++i_k) {
+          const __m512 q = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)lhs_at));
+          const __m512 q_2 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)q_1_at));
+          __m256i k = _mm256_loadu_si256((const __m256i *)rhs_2);
+          __m512 k_4 = _mm512_cvtph_ps(k);
+          acc = _mm512_fmadd_ps(k_4, q, acc);
+          acc_5 = _mm512_fmadd_ps(k_4, q_2, acc_5);
+          k = _mm256_loadu_si256((const __m256i *)k_1);
+          k_4 = _mm512_cvtph_ps(k);
+          acc_2 = _mm512_fmadd_ps(k_4, q, acc_2);
+          acc_6 = _mm512_fmadd_ps(k_4, q_2, acc_6);
+          k = _mm256_loadu_si256((const __m256i *)k_2);
+          k_4 = _mm512_cvtph_ps(k);
+          acc_3 = _mm512_fmadd_ps(k_4, q, acc_3);
+          acc_7 = _mm512_fmadd_ps(k_4, q_2, acc_7);
+          k = _mm256_loadu_si256((const __m256i *)k_3);
+          k_4 = _mm512_cvtph_ps(k);
+          acc_4 = _mm512_fmadd_ps(k_4, q, acc_4);
+          acc_8 = _mm512_fmadd_ps(k_4, q_2, acc_8);
+          lhs_at += 64;
+          q_1_at += 64;
+          rhs_2 += 32;
+          k_1 += 32;
+          k_2 += 32;
+          k_3 += 32;
+        }
+        uint8_t* out = dst + s_3;
+        __m512i zipped =
+            _mm512_unpackhi_epi32(_mm512_castps_si512(acc), _mm512_castps_si512(acc_2));
+        __m512i zipped_2 =
+            _mm512_unpacklo_epi32(_mm512_castps_si512(acc), _mm512_castps_si512(acc_2));
+        __m512i across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
+            _mm512_castsi512_ps(zipped)));
+        zipped = _mm512_unpackhi_epi32(_mm512_castps_si512(acc_3), _mm512_castps_si512(acc_4));
+        zipped_2 = _mm512_unpacklo_epi32(_mm512_castps_si512(acc_3), _mm512_castps_si512(acc_4));
+        __m512i across_2 = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
+            _mm512_castsi512_ps(zipped)));
+        zipped = _mm512_unpackhi_epi64(across, across_2);
+        zipped_2 = _mm512_unpacklo_epi64(across, across_2);
+        across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
+            _mm512_castsi512_ps(zipped)));
+        __m512i moved = _mm512_shuffle_i32x4(across, across, 221);
+        __m512i moved_2 = _mm512_shuffle_i32x4(across, across, 136);
+        across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(moved_2),
+            _mm512_castsi512_ps(moved)));
+        moved = _mm512_shuffle_i32x4(across, across, 221);
+        moved_2 = _mm512_shuffle_i32x4(across, across, 136);
+        __m512 across_3 = _mm512_add_ps(_mm512_castsi512_ps(moved_2), _mm512_castsi512_ps(moved));
+        __m128i out_2 = _mm512_extracti32x4_epi32(_mm512_castps_si512(across_3), 0);
+        _mm_storeu_si128((__m128i *)out, out_2);
+        out = out_1 + s_3;
+        zipped = _mm512_unpackhi_epi32(_mm512_castps_si512(acc_5), _mm512_castps_si512(acc_6));
+        zipped_2 = _mm512_unpacklo_epi32(_mm512_castps_si512(acc_5), _mm512_castps_si512(acc_6));
+        across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
+            _mm512_castsi512_ps(zipped)));
+        zipped = _mm512_unpackhi_epi32(_mm512_castps_si512(acc_7), _mm512_castps_si512(acc_8));
+        zipped_2 = _mm512_unpacklo_epi32(_mm512_castps_si512(acc_7), _mm512_castps_si512(acc_8));
+        across_2 = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
+            _mm512_castsi512_ps(zipped)));
+        zipped = _mm512_unpackhi_epi64(across, across_2);
+        zipped_2 = _mm512_unpacklo_epi64(across, across_2);
+        across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
+            _mm512_castsi512_ps(zipped)));
+        moved = _mm512_shuffle_i32x4(across, across, 221);
+        moved_2 = _mm512_shuffle_i32x4(across, across, 136);
+        across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(moved_2),
+            _mm512_castsi512_ps(moved)));
+        moved = _mm512_shuffle_i32x4(across, across, 221);
+        moved_2 = _mm512_shuffle_i32x4(across, across, 136);
+        across_3 = _mm512_add_ps(_mm512_castsi512_ps(moved_2), _mm512_castsi512_ps(moved));
+        out_2 = _mm512_extracti32x4_epi32(_mm512_castps_si512(across_3), 0);
+        _mm_storeu_si128((__m128i *)out, out_2);
+        n = n > 4 ? n - 4 : 0;
+        rhs_at += args->rhs_stride * 4;
+        s_3 += 16;
+        ahead_at += bytes;
+      }
+      lhs += args->lhs_stride * 2;
+      dst += args->dst_stride * 2;
+    }
+    const size_t s_3 = (args->m >> 0) & 1;
+    // rows_1 loop
+    for (size_t i_rows_1 = 0; i_rows_1 < s_3; ++i_rows_1) {
+      const size_t bytes = args->k * 2 * 4;
+      size_t n = args->n;
+      const uint8_t* rhs_at = rhs;
+      size_t s_4 = 0;
+      const uint8_t* ahead_at = ahead;
+      // positions loop: 4 per iteration
+      for (size_t i_positions = 0; i_positions < args->n; i_positions += 4) {
+        const size_t rhs_stride = args->rhs_stride;
+        const uint8_t* k_1 = n > 1 ? rhs_at + rhs_stride : rhs_at;
+        const uint8_t* k_2 = n > 2 ? k_1 + rhs_stride : k_1;
+        const uint8_t* k_3 = n > 3 ? k_2 + rhs_stride : k_2;
+        if (args->rhs_prefetch != 0) {
+          const size_t bytes_2 = args->k * 2 * 4;
+          const uint8_t* ahead_2 = ahead_at;
+          // ahead loop: 256 per iteration
+          for (size_t i_ahead = 0; i_ahead < bytes_2; i_ahead += 256) {
+            _mm_prefetch((const char *)ahead_2, _MM_HINT_T0);
+            _mm_prefetch((const char *)(ahead_2 + 64), _MM_HINT_T0);
+            _mm_prefetch((const char *)(ahead_2 + 128), _MM_HINT_T0);
+            _mm_prefetch((const char *)(ahead_2 + 192), _MM_HINT_T0);
+            ahead_2 += 256;
+          }
+        }
+        __m512 acc = _mm512_castsi512_ps(_mm512_setzero_si512());
+        __m512 acc_2 = _mm512_castsi512_ps(_mm512_setzero_si512());
+        __m512 acc_3 = _mm512_castsi512_ps(_mm512_setzero_si512());
+        __m512 acc_4 = _mm512_castsi512_ps(_mm512_setzero_si512());
+        const size_t s_5 = args->k >> 4;
+        const uint8_t* lhs_at = lhs;
+        const uint8_t* rhs_2 = rhs_at;
+        // k loop: 64 multiply-accumulates per iteration
+        for (size_t i_k = 0; i_k < s_5; ++i_k) {
+          const __m512 q = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)lhs_at));
+          __m256i k = _mm256_loadu_si256((const __m256i *)rhs_2);
+          __m512 k_4 = _mm512_cvtph_ps(k);
+          acc = _mm512_fmadd_ps(k_4, q, acc);
+          k = _mm256_loadu_si256((const __m256i *)k_1);
+          k_4 = _mm512_cvtph_ps(k);
+          acc_2 = _mm512_fmadd_ps(k_4, q, acc_2);
+          k = _mm256_loadu_si256((const __m256i *)k_2);
+          k_4 = _mm512_cvtph_ps(k);
+          acc_3 = _mm512_fmadd_ps(k_4, q, acc_3);
+          k = _mm256_loadu_si256((const __m256i *)k_3);
+          k_4 = _mm512_cvtph_ps(k);
+          acc_4 = _mm512_fmadd_ps(k_4, q, acc_4);
+          lhs_at += 64;
+          rhs_2 += 32;
+          k_1 += 32;
+          k_2 += 32;
+          k_3 += 32;
+        }
+        uint8_t* const out = dst + s_4;
+        __m512i zipped =
+            _mm512_unpackhi_epi32(_mm512_castps_si512(acc), _mm512_castps_si512(acc_2));
+        __m512i zipped_2 =
+            _mm512_unpacklo_epi32(_mm512_castps_si512(acc), _mm512_castps_si512(acc_2));
+        __m512i across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
+            _mm512_castsi512_ps(zipped)));
+        zipped = _mm512_unpackhi_epi32(_mm512_castps_si512(acc_3), _mm512_castps_si512(acc_4));
+        zipped_2 = _mm512_unpacklo_epi32(_mm512_castps_si512(acc_3), _mm512_castps_si512(acc_4));
+        const __m512i across_2 = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
+            _mm512_castsi512_ps(zipped)));
+        zipped = _mm512_unpackhi_epi64(across, across_2);
+        zipped_2 = _mm512_unpacklo_epi64(across, across_2);
+        across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
+            _mm512_castsi512_ps(zipped)));
+        __m512i moved = _mm512_shuffle_i32x4(across, across, 221);
+        __m512i moved_2 = _mm512_shuffle_i32x4(across, across, 136);
+        across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(moved_2),
+            _mm512_castsi512_ps(moved)));
+        moved = _mm512_shuffle_i32x4(across, across, 221);
+        moved_2 = _mm512_shuffle_i32x4(across, across, 136);
+        const __m512 across_3 =
+            _mm512_add_ps(_mm512_castsi512_ps(moved_2), _mm512_castsi512_ps(moved));
+        const __m128i out_2 = _mm512_extracti32x4_epi32(_mm512_castps_si512(across_3), 0);
+        _mm_storeu_si128((__m128i *)out, out_2);
+        n = n > 4 ? n - 4 : 0;
+        rhs_at += args->rhs_stride * 4;
+        s_4 += 16;
+        ahead_at += bytes;
+      }
+      lhs += args->lhs_stride;
+      dst += args->dst_stride;
+    }
+    rhs += args->rhs_head_stride;
+    ahead += share;
   }
 }
 

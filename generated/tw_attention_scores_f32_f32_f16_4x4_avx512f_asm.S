@@ -12,10 +12,10 @@
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax positions_left  rcx q_3  rdx rows_4_left  rsi q_1  rdi q_2  r8 rhs  r9 k_3  r10 k_1  r11 k_2
-//  rbx k_left  rbp lhs  r12 q_1  r13 q_2  r14 q_3  r15 rhs  zmm0 acc  zmm1 acc  zmm2 acc  zmm3 acc
-//  zmm4 acc  zmm5 acc  zmm6 acc  zmm7 acc  zmm8 acc  zmm9 acc  zmm10 acc  zmm11 acc  zmm12 acc
-//  zmm13 acc  zmm14 acc  zmm15 acc  zmm16 q  zmm17 q  zmm18 q  zmm19 q  zmm20 k
+//  rax positions_left  rcx q_3  rdx rows_4_left  rsi q_2  rdi heads_left  r8 k_3  r9 k_1  r10 rhs
+//  r11 k_2  rbx k_left  rbp lhs  r12 q_1  r13 q_2  r14 q_3  r15 rhs  zmm0 acc  zmm1 acc  zmm2 acc
+//  zmm3 acc  zmm4 acc  zmm5 acc  zmm6 acc  zmm7 acc  zmm8 acc  zmm9 acc  zmm10 acc  zmm11 acc
+//  zmm12 acc  zmm13 acc  zmm14 acc  zmm15 acc  zmm16 q  zmm17 q  zmm18 q  zmm19 q  zmm20 k
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -45,155 +45,181 @@ tw_attention_scores_f32_f32_f16_4x4_avx512f_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   endbr64
-  sub rsp, 136
-  .cfi_def_cfa_offset 144
-  mov qword ptr [rsp + 88], rbx
+  sub rsp, 200
+  .cfi_def_cfa_offset 208
+  mov qword ptr [rsp + 152], rbx
   .cfi_offset rbx, -56
-  mov qword ptr [rsp + 96], rbp
+  mov qword ptr [rsp + 160], rbp
   .cfi_offset rbp, -48
-  mov qword ptr [rsp + 104], r12
+  mov qword ptr [rsp + 168], r12
   .cfi_offset r12, -40
-  mov qword ptr [rsp + 112], r13
+  mov qword ptr [rsp + 176], r13
   .cfi_offset r13, -32
-  mov qword ptr [rsp + 120], r14
+  mov qword ptr [rsp + 184], r14
   .cfi_offset r14, -24
-  mov qword ptr [rsp + 128], r15
+  mov qword ptr [rsp + 192], r15
   .cfi_offset r15, -16
 #elif defined(_WIN32)
   .seh_proc tw_attention_scores_f32_f32_f16_4x4_avx512f_asm
-  sub rsp, 328
-  .seh_stackalloc 328
-  mov qword ptr [rsp + 88], rsi
-  .seh_savereg rsi, 88
-  mov qword ptr [rsp + 96], rdi
-  .seh_savereg rdi, 96
-  mov qword ptr [rsp + 104], rbx
-  .seh_savereg rbx, 104
-  mov qword ptr [rsp + 112], rbp
-  .seh_savereg rbp, 112
-  mov qword ptr [rsp + 120], r12
-  .seh_savereg r12, 120
-  mov qword ptr [rsp + 128], r13
-  .seh_savereg r13, 128
-  mov qword ptr [rsp + 136], r14
-  .seh_savereg r14, 136
-  mov qword ptr [rsp + 144], r15
-  .seh_savereg r15, 144
-  vmovaps xmmword ptr [rsp + 160], xmm6
-  .seh_savexmm xmm6, 160
-  vmovaps xmmword ptr [rsp + 176], xmm7
-  .seh_savexmm xmm7, 176
-  vmovaps xmmword ptr [rsp + 192], xmm8
-  .seh_savexmm xmm8, 192
-  vmovaps xmmword ptr [rsp + 208], xmm9
-  .seh_savexmm xmm9, 208
-  vmovaps xmmword ptr [rsp + 224], xmm10
-  .seh_savexmm xmm10, 224
-  vmovaps xmmword ptr [rsp + 240], xmm11
-  .seh_savexmm xmm11, 240
-  vmovaps xmmword ptr [rsp + 256], xmm12
-  .seh_savexmm xmm12, 256
-  vmovaps xmmword ptr [rsp + 272], xmm13
-  .seh_savexmm xmm13, 272
-  vmovaps xmmword ptr [rsp + 288], xmm14
-  .seh_savexmm xmm14, 288
-  vmovaps xmmword ptr [rsp + 304], xmm15
-  .seh_savexmm xmm15, 304
+  sub rsp, 392
+  .seh_stackalloc 392
+  mov qword ptr [rsp + 152], rsi
+  .seh_savereg rsi, 152
+  mov qword ptr [rsp + 160], rdi
+  .seh_savereg rdi, 160
+  mov qword ptr [rsp + 168], rbx
+  .seh_savereg rbx, 168
+  mov qword ptr [rsp + 176], rbp
+  .seh_savereg rbp, 176
+  mov qword ptr [rsp + 184], r12
+  .seh_savereg r12, 184
+  mov qword ptr [rsp + 192], r13
+  .seh_savereg r13, 192
+  mov qword ptr [rsp + 200], r14
+  .seh_savereg r14, 200
+  mov qword ptr [rsp + 208], r15
+  .seh_savereg r15, 208
+  vmovaps xmmword ptr [rsp + 224], xmm6
+  .seh_savexmm xmm6, 224
+  vmovaps xmmword ptr [rsp + 240], xmm7
+  .seh_savexmm xmm7, 240
+  vmovaps xmmword ptr [rsp + 256], xmm8
+  .seh_savexmm xmm8, 256
+  vmovaps xmmword ptr [rsp + 272], xmm9
+  .seh_savexmm xmm9, 272
+  vmovaps xmmword ptr [rsp + 288], xmm10
+  .seh_savexmm xmm10, 288
+  vmovaps xmmword ptr [rsp + 304], xmm11
+  .seh_savexmm xmm11, 304
+  vmovaps xmmword ptr [rsp + 320], xmm12
+  .seh_savexmm xmm12, 320
+  vmovaps xmmword ptr [rsp + 336], xmm13
+  .seh_savexmm xmm13, 336
+  vmovaps xmmword ptr [rsp + 352], xmm14
+  .seh_savexmm xmm14, 352
+  vmovaps xmmword ptr [rsp + 368], xmm15
+  .seh_savexmm xmm15, 368
   .seh_endprologue
   mov rdi, rcx
 #endif
-  mov qword ptr [rsp + 40], rdi                          // args, kept in the frame
-  mov rax, qword ptr [rsp + 40]                          // args
+  mov qword ptr [rsp + 104], rdi                         // args, kept in the frame
+  mov rax, qword ptr [rsp + 104]                         // args
   mov rax, qword ptr [rax + 8*5]                         // lhs
-  mov rcx, qword ptr [rsp + 40]                          // args
+  mov rcx, qword ptr [rsp + 104]                         // args
   mov rcx, qword ptr [rcx + 8*12]                        // dst
-  mov rdx, qword ptr [rsp + 40]                          // args
+  mov rdx, qword ptr [rsp + 104]                         // args
+  mov rdx, qword ptr [rdx + 8*10]                        // rhs
+  mov rsi, qword ptr [rsp + 104]                         // args
+  mov rsi, qword ptr [rsi + 8*19]                        // rhs_prefetch
+  lea rsi, [rdx + rsi]                                   // ahead
+  mov rdi, qword ptr [rsp + 104]                         // args
+  mov rdi, qword ptr [rdi + 8*3]                         // k
+  mov r8, 2
+  imul rdi, r8
+  mov r8, qword ptr [rsp + 104]                          // args
+  mov r8, qword ptr [r8 + 8*2]                           // n
+  imul r8, rdi                                           // share
+  mov qword ptr [rsp + 0], r8                            // share, kept in the frame
+  mov rdi, qword ptr [rsp + 104]                         // args
+  mov rdi, qword ptr [rdi + 8*20]                        // heads
+  test rdi, rdi
+  jz L(heads_done)
+L(heads):
+  mov qword ptr [rsp + 16], rsi                          // ahead, kept in the frame
+  mov qword ptr [rsp + 8], rdx                           // rhs, kept in the frame
+  mov rdx, qword ptr [rsp + 104]                         // args
   mov rdx, qword ptr [rdx + 8*1]                         // m
   shr rdx, 2
   test rdx, rdx
   jz L(rows_4_done)
 L(rows_4):
-  mov qword ptr [rsp + 48], rcx                          // dst, kept in the frame
-  mov qword ptr [rsp + 32], rax                          // lhs, kept in the frame
-  mov rax, qword ptr [rsp + 40]                          // args
+  mov qword ptr [rsp + 88], rcx                          // dst, kept in the frame
+  mov qword ptr [rsp + 72], rax                          // lhs, kept in the frame
+  mov rax, qword ptr [rsp + 104]                         // args
   mov rax, qword ptr [rax + 8*2]                         // n
-  mov rcx, qword ptr [rsp + 40]                          // args
+  mov rcx, qword ptr [rsp + 104]                         // args
   mov rcx, qword ptr [rcx + 8*6]                         // lhs_stride
-  mov rsi, qword ptr [rsp + 32]                          // lhs
+  mov rsi, qword ptr [rsp + 72]                          // lhs
   lea rsi, [rsi + rcx]                                   // q_1
-  lea rdi, [rsi + rcx]                                   // q_2
-  lea rcx, [rdi + rcx]                                   // q_3
-  mov r8, qword ptr [rsp + 40]                           // args
+  mov qword ptr [rsp + 128], rsi                         // q_1, kept in the frame
+  mov rsi, qword ptr [rsp + 128]                         // q_1
+  lea rsi, [rsi + rcx]                                   // q_2
+  lea rcx, [rsi + rcx]                                   // q_3
+  mov r8, qword ptr [rsp + 104]                          // args
   mov r8, qword ptr [r8 + 8*13]                          // dst_stride
-  mov r9, qword ptr [rsp + 48]                           // dst
+  mov r9, qword ptr [rsp + 88]                           // dst
   lea r9, [r9 + r8]                                      // out_1
-  mov qword ptr [rsp + 24], r9                           // out_1, kept in the frame
-  mov r9, qword ptr [rsp + 24]                           // out_1
+  mov qword ptr [rsp + 64], r9                           // out_1, kept in the frame
+  mov r9, qword ptr [rsp + 64]                           // out_1
   lea r9, [r9 + r8]                                      // out_2
-  mov qword ptr [rsp + 16], r9                           // out_2, kept in the frame
-  mov r9, qword ptr [rsp + 16]                           // out_2
+  mov qword ptr [rsp + 56], r9                           // out_2, kept in the frame
+  mov r9, qword ptr [rsp + 56]                           // out_2
   lea r8, [r9 + r8]                                      // out_3
-  mov qword ptr [rsp + 8], r8                            // out_3, kept in the frame
-  mov r8, qword ptr [rsp + 40]                           // args
-  mov r8, qword ptr [r8 + 8*10]                          // rhs
-  mov r9, 0
-  mov r10, rax                                           // n
+  mov qword ptr [rsp + 32], r8                           // out_3, kept in the frame
+  mov r8, qword ptr [rsp + 104]                          // args
+  mov r8, qword ptr [r8 + 8*3]                           // k
+  mov r9, 2
+  imul r8, r9
+  mov r9, 4
+  imul r8, r9                                            // bytes
+  mov qword ptr [rsp + 24], r8                           // bytes, kept in the frame
+  mov r8, 0
+  mov r9, rax                                            // n
+  mov r10, qword ptr [rsp + 8]                           // rhs
+  mov r11, qword ptr [rsp + 16]                          // ahead
   test rax, rax
   jz L(positions_done)
 L(positions):
-  mov qword ptr [rsp + 64], r9                           // , kept in the frame
-  mov qword ptr [rsp + 0], r10                           // n, kept in the frame
-  mov r9, qword ptr [rsp + 40]                           // args
-  mov r9, qword ptr [r9 + 8*11]                          // rhs_stride
-  mov r10, 1
-  mov r11, qword ptr [rsp + 0]                           // n
-  cmp r11, r10
-  cmovb r11, r10
-  sub r11, r10
-  lea r10, [r8 + r9]
+  mov qword ptr [rsp + 112], r8                          // , kept in the frame
+  mov qword ptr [rsp + 48], r11                          // ahead, kept in the frame
+  mov qword ptr [rsp + 40], r9                           // n, kept in the frame
+  mov r8, qword ptr [rsp + 104]                          // args
+  mov r8, qword ptr [r8 + 8*11]                          // rhs_stride
+  mov r9, 1
+  mov r11, qword ptr [rsp + 40]                          // n
+  cmp r11, r9
+  cmovb r11, r9
+  sub r11, r9
+  lea r9, [r10 + r8]
   test r11, r11                                          // k_1
-  cmovz r10, r8
+  cmovz r9, r10
   mov r11, 2
-  mov rbx, qword ptr [rsp + 0]                           // n
+  mov rbx, qword ptr [rsp + 40]                          // n
   cmp rbx, r11
   cmovb rbx, r11
   sub rbx, r11
-  lea r11, [r10 + r9]
+  lea r11, [r9 + r8]
   test rbx, rbx                                          // k_2
-  cmovz r11, r10
+  cmovz r11, r9
   mov rbx, 3
-  mov rbp, qword ptr [rsp + 0]                           // n
+  mov rbp, qword ptr [rsp + 40]                          // n
   cmp rbp, rbx
   cmovb rbp, rbx
   sub rbp, rbx
-  lea r9, [r11 + r9]
+  lea r8, [r11 + r8]
   test rbp, rbp                                          // k_3
-  cmovz r9, r11
-  mov rbx, qword ptr [rsp + 40]                          // args
+  cmovz r8, r11
+  mov rbx, qword ptr [rsp + 104]                         // args
   mov rbx, qword ptr [rbx + 8*19]                        // rhs_prefetch
   mov rbp, 0
   cmp rbx, rbp                                           // unless rhs_prefetch not_equal 
   je L(if_done)
-  mov rbp, qword ptr [rsp + 40]                          // args
-  mov rbp, qword ptr [rbp + 8*3]                         // k
-  mov r12, 2
-  imul rbp, r12                                          // bytes
-  lea r12, [r8 + rbx]                                    // ahead
-  lea r13, [r10 + rbx]                                   // ahead
-  lea r14, [r11 + rbx]                                   // ahead
-  lea rbx, [r9 + rbx]                                    // ahead
-  test rbp, rbp
+  mov rbx, qword ptr [rsp + 104]                         // args
+  mov rbx, qword ptr [rbx + 8*3]                         // k
+  mov rbp, 2
+  imul rbx, rbp
+  mov rbp, 4
+  imul rbx, rbp                                          // bytes
+  mov rbp, qword ptr [rsp + 48]                          // ahead
+  test rbx, rbx
   jz L(ahead_done)
 L(ahead):
-  prefetcht0 byte ptr [r12 + 0]                          // ahead
-  lea r12, [r12 + 64]
-  prefetcht0 byte ptr [r13 + 0]                          // ahead
-  lea r13, [r13 + 64]
-  prefetcht0 byte ptr [r14 + 0]                          // ahead
-  lea r14, [r14 + 64]
-  prefetcht0 byte ptr [rbx + 0]                          // ahead
-  lea rbx, [rbx + 64]
-  sub rbp, 64                                            // next ahead
+  prefetcht0 byte ptr [rbp + 0]                          // ahead
+  prefetcht0 byte ptr [rbp + 64]                         // ahead
+  prefetcht0 byte ptr [rbp + 128]                        // ahead
+  prefetcht0 byte ptr [rbp + 192]                        // ahead
+  lea rbp, [rbp + 256]
+  sub rbx, 256                                           // next ahead
   ja L(ahead)
 L(ahead_done):
 L(if_done):
@@ -213,14 +239,14 @@ L(if_done):
   vpxord zmm13, zmm13, zmm13                             // acc
   vpxord zmm14, zmm14, zmm14                             // acc
   vpxord zmm15, zmm15, zmm15                             // acc
-  mov rbx, qword ptr [rsp + 40]                          // args
+  mov rbx, qword ptr [rsp + 104]                         // args
   mov rbx, qword ptr [rbx + 8*3]                         // k
   shr rbx, 4
-  mov rbp, qword ptr [rsp + 32]                          // lhs
-  mov r12, rsi                                           // q_1
-  mov r13, rdi                                           // q_2
+  mov rbp, qword ptr [rsp + 72]                          // lhs
+  mov r12, qword ptr [rsp + 128]                         // q_1
+  mov r13, rsi                                           // q_2
   mov r14, rcx                                           // q_3
-  mov r15, r8                                            // rhs
+  mov r15, r10                                           // rhs
   test rbx, rbx
   jz L(k_done)
   .balign 64
@@ -234,7 +260,7 @@ L(k):
   vfmadd231ps zmm4, zmm20, zmm17                         // acc
   vfmadd231ps zmm8, zmm20, zmm18                         // acc
   vfmadd231ps zmm12, zmm20, zmm19                        // acc
-  vcvtph2ps zmm20, ymmword ptr [r10 + 0]                 // k
+  vcvtph2ps zmm20, ymmword ptr [r9 + 0]                  // k
   vfmadd231ps zmm1, zmm20, zmm16                         // acc
   vfmadd231ps zmm5, zmm20, zmm17                         // acc
   vfmadd231ps zmm9, zmm20, zmm18                         // acc
@@ -244,7 +270,7 @@ L(k):
   vfmadd231ps zmm6, zmm20, zmm17                         // acc
   vfmadd231ps zmm10, zmm20, zmm18                        // acc
   vfmadd231ps zmm14, zmm20, zmm19                        // acc
-  vcvtph2ps zmm20, ymmword ptr [r9 + 0]                  // k
+  vcvtph2ps zmm20, ymmword ptr [r8 + 0]                  // k
   vfmadd231ps zmm3, zmm20, zmm16                         // acc
   vfmadd231ps zmm7, zmm20, zmm17                         // acc
   vfmadd231ps zmm11, zmm20, zmm18                        // acc
@@ -254,15 +280,15 @@ L(k):
   lea r13, [r13 + 64]
   lea r14, [r14 + 64]
   lea r15, [r15 + 32]
-  lea r10, [r10 + 32]
-  lea r11, [r11 + 32]
   lea r9, [r9 + 32]
+  lea r11, [r11 + 32]
+  lea r8, [r8 + 32]
   sub rbx, 1                                             // next k
   ja L(k)
 L(k_done):
-  mov r9, qword ptr [rsp + 48]                           // dst
-  mov r10, qword ptr [rsp + 64]
-  lea r9, [r9 + r10]                                     // out
+  mov r8, qword ptr [rsp + 88]                           // dst
+  mov r9, qword ptr [rsp + 112]
+  lea r8, [r8 + r9]                                      // out
   vpunpckhdq zmm16, zmm0, zmm1                           // zipped
   vpunpckldq zmm0, zmm0, zmm1                            // zipped
   vaddps zmm0, zmm0, zmm16                               // across
@@ -279,10 +305,10 @@ L(k_done):
   vshufi32x4 zmm0, zmm0, zmm0, 136                       // moved
   vaddps zmm0, zmm0, zmm1                                // across
   vextracti32x4 xmm0, zmm0, 0                            // out
-  vmovdqu32 xmmword ptr [r9 + 0], xmm0                   // out
-  mov r9, qword ptr [rsp + 24]                           // out_1
-  mov r10, qword ptr [rsp + 64]
-  lea r9, [r9 + r10]                                     // out
+  vmovdqu32 xmmword ptr [r8 + 0], xmm0                   // out
+  mov r8, qword ptr [rsp + 64]                           // out_1
+  mov r9, qword ptr [rsp + 112]
+  lea r8, [r8 + r9]                                      // out
   vpunpckhdq zmm0, zmm4, zmm5                            // zipped
   vpunpckldq zmm1, zmm4, zmm5                            // zipped
   vaddps zmm0, zmm1, zmm0                                // across
@@ -299,10 +325,10 @@ L(k_done):
   vshufi32x4 zmm0, zmm0, zmm0, 136                       // moved
   vaddps zmm0, zmm0, zmm1                                // across
   vextracti32x4 xmm0, zmm0, 0                            // out
-  vmovdqu32 xmmword ptr [r9 + 0], xmm0                   // out
-  mov r9, qword ptr [rsp + 16]                           // out_2
-  mov r10, qword ptr [rsp + 64]
-  lea r9, [r9 + r10]                                     // out
+  vmovdqu32 xmmword ptr [r8 + 0], xmm0                   // out
+  mov r8, qword ptr [rsp + 56]                           // out_2
+  mov r9, qword ptr [rsp + 112]
+  lea r8, [r8 + r9]                                      // out
   vpunpckhdq zmm0, zmm8, zmm9                            // zipped
   vpunpckldq zmm1, zmm8, zmm9                            // zipped
   vaddps zmm0, zmm1, zmm0                                // across
@@ -319,10 +345,10 @@ L(k_done):
   vshufi32x4 zmm0, zmm0, zmm0, 136                       // moved
   vaddps zmm0, zmm0, zmm1                                // across
   vextracti32x4 xmm0, zmm0, 0                            // out
-  vmovdqu32 xmmword ptr [r9 + 0], xmm0                   // out
-  mov r9, qword ptr [rsp + 8]                            // out_3
-  mov r10, qword ptr [rsp + 64]
-  lea r9, [r9 + r10]                                     // out
+  vmovdqu32 xmmword ptr [r8 + 0], xmm0                   // out
+  mov r8, qword ptr [rsp + 32]                           // out_3
+  mov r9, qword ptr [rsp + 112]
+  lea r8, [r8 + r9]                                      // out
   vpunpckhdq zmm0, zmm12, zmm13                          // zipped
   vpunpckldq zmm1, zmm12, zmm13                          // zipped
   vaddps zmm0, zmm1, zmm0                                // across
@@ -339,112 +365,120 @@ L(k_done):
   vshufi32x4 zmm0, zmm0, zmm0, 136                       // moved
   vaddps zmm0, zmm0, zmm1                                // across
   vextracti32x4 xmm0, zmm0, 0                            // out
-  vmovdqu32 xmmword ptr [r9 + 0], xmm0                   // out
-  mov r9, qword ptr [rsp + 40]                           // args
-  mov r9, qword ptr [r9 + 8*11]                          // rhs_stride
-  mov r10, 4
-  imul r9, r10
+  vmovdqu32 xmmword ptr [r8 + 0], xmm0                   // out
+  mov r8, qword ptr [rsp + 104]                          // args
+  mov r8, qword ptr [r8 + 8*11]                          // rhs_stride
+  mov r9, 4
+  imul r8, r9
   mov r11, 4
-  mov r10, qword ptr [rsp + 0]                           // n
-  cmp r10, r11
-  cmovb r10, r11
-  sub r10, r11
-  lea r8, [r8 + r9]                                      // k
-  mov r9, qword ptr [rsp + 64]
-  lea r9, [r9 + 16]
+  mov r9, qword ptr [rsp + 40]                           // n
+  cmp r9, r11
+  cmovb r9, r11
+  sub r9, r11
+  lea r10, [r10 + r8]                                    // k
+  mov r8, qword ptr [rsp + 112]
+  lea r8, [r8 + 16]
+  mov r11, qword ptr [rsp + 24]                          // bytes
+  mov rbx, qword ptr [rsp + 48]                          // ahead
+  lea r11, [rbx + r11]                                   // ahead
   sub rax, 4                                             // next positions
   ja L(positions)
 L(positions_done):
-  mov rax, qword ptr [rsp + 40]                          // args
+  mov rax, qword ptr [rsp + 104]                         // args
   mov rax, qword ptr [rax + 8*6]                         // lhs_stride
   mov rcx, 4
   imul rax, rcx
-  mov rcx, qword ptr [rsp + 32]                          // lhs
+  mov rcx, qword ptr [rsp + 72]                          // lhs
   lea rax, [rcx + rax]                                   // row
-  mov rcx, qword ptr [rsp + 40]                          // args
+  mov rcx, qword ptr [rsp + 104]                         // args
   mov rcx, qword ptr [rcx + 8*13]                        // dst_stride
   mov rsi, 4
   imul rcx, rsi
-  mov rsi, qword ptr [rsp + 48]                          // dst
+  mov rsi, qword ptr [rsp + 88]                          // dst
   lea rcx, [rsi + rcx]                                   // row
   sub rdx, 1                                             // next rows_4
   ja L(rows_4)
 L(rows_4_done):
-  mov rdx, qword ptr [rsp + 40]                          // args
+  mov rdx, qword ptr [rsp + 104]                         // args
   mov rdx, qword ptr [rdx + 8*1]                         // m
   shr rdx, 1
   and rdx, 1
   test rdx, rdx
   jz L(rows_2_done)
 L(rows_2):
-  mov rsi, qword ptr [rsp + 40]                          // args
-  mov rsi, qword ptr [rsi + 8*2]                         // n
-  mov rdi, qword ptr [rsp + 40]                          // args
-  mov rdi, qword ptr [rdi + 8*6]                         // lhs_stride
-  lea rdi, [rax + rdi]                                   // q_1
-  mov r8, qword ptr [rsp + 40]                           // args
+  mov qword ptr [rsp + 136], rcx                         // dst, kept in the frame
+  mov rcx, qword ptr [rsp + 104]                         // args
+  mov rcx, qword ptr [rcx + 8*2]                         // n
+  mov rsi, qword ptr [rsp + 104]                         // args
+  mov rsi, qword ptr [rsi + 8*6]                         // lhs_stride
+  lea rsi, [rax + rsi]                                   // q_1
+  mov r8, qword ptr [rsp + 104]                          // args
   mov r8, qword ptr [r8 + 8*13]                          // dst_stride
-  lea r8, [rcx + r8]                                     // out_1
-  mov qword ptr [rsp + 72], r8                           // out_1, kept in the frame
-  mov r8, qword ptr [rsp + 40]                           // args
-  mov r8, qword ptr [r8 + 8*10]                          // rhs
-  mov r9, 0
-  mov r10, rsi                                           // n
-  test rsi, rsi
+  mov r9, qword ptr [rsp + 136]                          // dst
+  lea r8, [r9 + r8]                                      // out_1
+  mov qword ptr [rsp + 96], r8                           // out_1, kept in the frame
+  mov r8, qword ptr [rsp + 104]                          // args
+  mov r8, qword ptr [r8 + 8*3]                           // k
+  mov r9, 2
+  imul r8, r9
+  mov r9, 4
+  imul r8, r9                                            // bytes
+  mov qword ptr [rsp + 80], r8                           // bytes, kept in the frame
+  mov r8, 0
+  mov r9, rcx                                            // n
+  mov r10, qword ptr [rsp + 8]                           // rhs
+  mov r11, qword ptr [rsp + 16]                          // ahead
+  test rcx, rcx
   jz L(positions_2_done)
 L(positions_2):
-  mov qword ptr [rsp + 56], r10                          // n, kept in the frame
-  mov r10, qword ptr [rsp + 40]                          // args
-  mov r10, qword ptr [r10 + 8*11]                        // rhs_stride
-  mov r11, 1
-  mov rbx, qword ptr [rsp + 56]                          // n
-  cmp rbx, r11
-  cmovb rbx, r11
-  sub rbx, r11
-  lea r11, [r8 + r10]
-  test rbx, rbx                                          // k_1
-  cmovz r11, r8
-  mov rbx, 2
-  mov rbp, qword ptr [rsp + 56]                          // n
+  mov qword ptr [rsp + 120], r9                          // n, kept in the frame
+  mov r9, qword ptr [rsp + 104]                          // args
+  mov r9, qword ptr [r9 + 8*11]                          // rhs_stride
+  mov rbx, 1
+  mov rbp, qword ptr [rsp + 120]                         // n
   cmp rbp, rbx
   cmovb rbp, rbx
   sub rbp, rbx
-  lea rbx, [r11 + r10]
-  test rbp, rbp                                          // k_2
-  cmovz rbx, r11
-  mov rbp, 3
-  mov r12, qword ptr [rsp + 56]                          // n
+  lea rbx, [r10 + r9]
+  test rbp, rbp                                          // k_1
+  cmovz rbx, r10
+  mov rbp, 2
+  mov r12, qword ptr [rsp + 120]                         // n
   cmp r12, rbp
   cmovb r12, rbp
   sub r12, rbp
-  lea r10, [rbx + r10]
-  test r12, r12                                          // k_3
-  cmovz r10, rbx
-  mov rbp, qword ptr [rsp + 40]                          // args
-  mov rbp, qword ptr [rbp + 8*19]                        // rhs_prefetch
-  mov r12, 0
-  cmp rbp, r12                                           // unless rhs_prefetch not_equal 
+  lea rbp, [rbx + r9]
+  test r12, r12                                          // k_2
+  cmovz rbp, rbx
+  mov r12, 3
+  mov r13, qword ptr [rsp + 120]                         // n
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
+  lea r9, [rbp + r9]
+  test r13, r13                                          // k_3
+  cmovz r9, rbp
+  mov r12, qword ptr [rsp + 104]                         // args
+  mov r12, qword ptr [r12 + 8*19]                        // rhs_prefetch
+  mov r13, 0
+  cmp r12, r13                                           // unless rhs_prefetch not_equal 
   je L(if_2_done)
-  mov r12, qword ptr [rsp + 40]                          // args
+  mov r12, qword ptr [rsp + 104]                         // args
   mov r12, qword ptr [r12 + 8*3]                         // k
   mov r13, 2
+  imul r12, r13
+  mov r13, 4
   imul r12, r13                                          // bytes
-  lea r13, [r8 + rbp]                                    // ahead
-  lea r14, [r11 + rbp]                                   // ahead
-  lea r15, [rbx + rbp]                                   // ahead
-  lea rbp, [r10 + rbp]                                   // ahead
+  mov r13, r11                                           // ahead
   test r12, r12
   jz L(ahead_2_done)
 L(ahead_2):
   prefetcht0 byte ptr [r13 + 0]                          // ahead
-  lea r13, [r13 + 64]
-  prefetcht0 byte ptr [r14 + 0]                          // ahead
-  lea r14, [r14 + 64]
-  prefetcht0 byte ptr [r15 + 0]                          // ahead
-  lea r15, [r15 + 64]
-  prefetcht0 byte ptr [rbp + 0]                          // ahead
-  lea rbp, [rbp + 64]
-  sub r12, 64                                            // next ahead
+  prefetcht0 byte ptr [r13 + 64]                         // ahead
+  prefetcht0 byte ptr [r13 + 128]                        // ahead
+  prefetcht0 byte ptr [r13 + 192]                        // ahead
+  lea r13, [r13 + 256]
+  sub r12, 256                                           // next ahead
   ja L(ahead_2)
 L(ahead_2_done):
 L(if_2_done):
@@ -456,40 +490,41 @@ L(if_2_done):
   vpxord zmm5, zmm5, zmm5                                // acc
   vpxord zmm6, zmm6, zmm6                                // acc
   vpxord zmm7, zmm7, zmm7                                // acc
-  mov rbp, qword ptr [rsp + 40]                          // args
-  mov rbp, qword ptr [rbp + 8*3]                         // k
-  shr rbp, 4
-  mov r12, rax                                           // lhs
-  mov r13, rdi                                           // q_1
-  mov r14, r8                                            // rhs
-  test rbp, rbp
+  mov r12, qword ptr [rsp + 104]                         // args
+  mov r12, qword ptr [r12 + 8*3]                         // k
+  shr r12, 4
+  mov r13, rax                                           // lhs
+  mov r14, rsi                                           // q_1
+  mov r15, r10                                           // rhs
+  test r12, r12
   jz L(k_2_done)
   .balign 64
 L(k_2):
-  vmovdqu64 zmm8, zmmword ptr [r12 + 0]                  // q
-  vmovdqu64 zmm9, zmmword ptr [r13 + 0]                  // q
-  vcvtph2ps zmm10, ymmword ptr [r14 + 0]                 // k
+  vmovdqu64 zmm8, zmmword ptr [r13 + 0]                  // q
+  vmovdqu64 zmm9, zmmword ptr [r14 + 0]                  // q
+  vcvtph2ps zmm10, ymmword ptr [r15 + 0]                 // k
   vfmadd231ps zmm0, zmm10, zmm8                          // acc
   vfmadd231ps zmm4, zmm10, zmm9                          // acc
-  vcvtph2ps zmm10, ymmword ptr [r11 + 0]                 // k
+  vcvtph2ps zmm10, ymmword ptr [rbx + 0]                 // k
   vfmadd231ps zmm1, zmm10, zmm8                          // acc
   vfmadd231ps zmm5, zmm10, zmm9                          // acc
-  vcvtph2ps zmm10, ymmword ptr [rbx + 0]                 // k
+  vcvtph2ps zmm10, ymmword ptr [rbp + 0]                 // k
   vfmadd231ps zmm2, zmm10, zmm8                          // acc
   vfmadd231ps zmm6, zmm10, zmm9                          // acc
-  vcvtph2ps zmm10, ymmword ptr [r10 + 0]                 // k
+  vcvtph2ps zmm10, ymmword ptr [r9 + 0]                  // k
   vfmadd231ps zmm3, zmm10, zmm8                          // acc
   vfmadd231ps zmm7, zmm10, zmm9                          // acc
-  lea r12, [r12 + 64]
   lea r13, [r13 + 64]
-  lea r14, [r14 + 32]
-  lea r11, [r11 + 32]
+  lea r14, [r14 + 64]
+  lea r15, [r15 + 32]
   lea rbx, [rbx + 32]
-  lea r10, [r10 + 32]
-  sub rbp, 1                                             // next k
+  lea rbp, [rbp + 32]
+  lea r9, [r9 + 32]
+  sub r12, 1                                             // next k
   ja L(k_2)
 L(k_2_done):
-  lea r10, [rcx + r9]                                    // out
+  mov r9, qword ptr [rsp + 136]                          // dst
+  lea r9, [r9 + r8]                                      // out
   vpunpckhdq zmm8, zmm0, zmm1                            // zipped
   vpunpckldq zmm0, zmm0, zmm1                            // zipped
   vaddps zmm0, zmm0, zmm8                                // across
@@ -506,9 +541,9 @@ L(k_2_done):
   vshufi32x4 zmm0, zmm0, zmm0, 136                       // moved
   vaddps zmm0, zmm0, zmm1                                // across
   vextracti32x4 xmm0, zmm0, 0                            // out
-  vmovdqu32 xmmword ptr [r10 + 0], xmm0                  // out
-  mov r10, qword ptr [rsp + 72]                          // out_1
-  lea r10, [r10 + r9]                                    // out
+  vmovdqu32 xmmword ptr [r9 + 0], xmm0                   // out
+  mov r9, qword ptr [rsp + 96]                           // out_1
+  lea r9, [r9 + r8]                                      // out
   vpunpckhdq zmm0, zmm4, zmm5                            // zipped
   vpunpckldq zmm1, zmm4, zmm5                            // zipped
   vaddps zmm0, zmm1, zmm0                                // across
@@ -525,102 +560,107 @@ L(k_2_done):
   vshufi32x4 zmm0, zmm0, zmm0, 136                       // moved
   vaddps zmm0, zmm0, zmm1                                // across
   vextracti32x4 xmm0, zmm0, 0                            // out
-  vmovdqu32 xmmword ptr [r10 + 0], xmm0                  // out
-  mov r10, qword ptr [rsp + 40]                          // args
-  mov r11, qword ptr [r10 + 8*11]                        // rhs_stride
-  mov r10, 4
-  imul r11, r10
-  mov rbx, 4
-  mov r10, qword ptr [rsp + 56]                          // n
-  cmp r10, rbx
-  cmovb r10, rbx
-  sub r10, rbx
-  lea r8, [r8 + r11]                                     // k
-  lea r9, [r9 + 16]
-  sub rsi, 4                                             // next positions
+  vmovdqu32 xmmword ptr [r9 + 0], xmm0                   // out
+  mov r9, qword ptr [rsp + 104]                          // args
+  mov rbx, qword ptr [r9 + 8*11]                         // rhs_stride
+  mov r9, 4
+  imul rbx, r9
+  mov rbp, 4
+  mov r9, qword ptr [rsp + 120]                          // n
+  cmp r9, rbp
+  cmovb r9, rbp
+  sub r9, rbp
+  lea r10, [r10 + rbx]                                   // k
+  lea r8, [r8 + 16]
+  mov rbx, qword ptr [rsp + 80]                          // bytes
+  lea r11, [r11 + rbx]                                   // ahead
+  sub rcx, 4                                             // next positions
   ja L(positions_2)
 L(positions_2_done):
-  mov rsi, qword ptr [rsp + 40]                          // args
-  mov rsi, qword ptr [rsi + 8*6]                         // lhs_stride
-  mov rdi, 2
-  imul rsi, rdi
-  lea rax, [rax + rsi]                                   // row
-  mov rsi, qword ptr [rsp + 40]                          // args
-  mov rsi, qword ptr [rsi + 8*13]                        // dst_stride
-  mov rdi, 2
-  imul rsi, rdi
-  lea rcx, [rcx + rsi]                                   // row
+  mov rcx, qword ptr [rsp + 104]                         // args
+  mov rcx, qword ptr [rcx + 8*6]                         // lhs_stride
+  mov rsi, 2
+  imul rcx, rsi
+  lea rax, [rax + rcx]                                   // row
+  mov rcx, qword ptr [rsp + 104]                         // args
+  mov rcx, qword ptr [rcx + 8*13]                        // dst_stride
+  mov rsi, 2
+  imul rcx, rsi
+  mov rsi, qword ptr [rsp + 136]                         // dst
+  lea rcx, [rsi + rcx]                                   // row
   sub rdx, 1                                             // next rows_2
   ja L(rows_2)
 L(rows_2_done):
-  mov rdx, qword ptr [rsp + 40]                          // args
+  mov rdx, qword ptr [rsp + 104]                         // args
   mov rdx, qword ptr [rdx + 8*1]                         // m
   shr rdx, 0
   and rdx, 1
   test rdx, rdx
   jz L(rows_1_done)
 L(rows_1):
-  mov rsi, qword ptr [rsp + 40]                          // args
+  mov rsi, qword ptr [rsp + 104]                         // args
   mov rsi, qword ptr [rsi + 8*2]                         // n
-  mov rdi, qword ptr [rsp + 40]                          // args
-  mov rdi, qword ptr [rdi + 8*10]                        // rhs
+  mov r8, qword ptr [rsp + 104]                          // args
+  mov r8, qword ptr [r8 + 8*3]                           // k
+  mov r9, 2
+  imul r8, r9
+  mov r9, 4
+  imul r8, r9                                            // bytes
+  mov qword ptr [rsp + 144], r8                          // bytes, kept in the frame
   mov r8, 0
   mov r9, rsi                                            // n
+  mov r10, qword ptr [rsp + 8]                           // rhs
+  mov r11, qword ptr [rsp + 16]                          // ahead
   test rsi, rsi
   jz L(positions_3_done)
 L(positions_3):
-  mov qword ptr [rsp + 80], r9                           // n, kept in the frame
-  mov r9, qword ptr [rsp + 40]                           // args
-  mov r9, qword ptr [r9 + 8*11]                          // rhs_stride
-  mov r10, 1
-  mov r11, qword ptr [rsp + 80]                          // n
-  cmp r11, r10
-  cmovb r11, r10
-  sub r11, r10
-  lea r10, [rdi + r9]
-  test r11, r11                                          // k_1
-  cmovz r10, rdi
-  mov r11, 2
-  mov rbx, qword ptr [rsp + 80]                          // n
-  cmp rbx, r11
-  cmovb rbx, r11
-  sub rbx, r11
-  lea r11, [r10 + r9]
-  test rbx, rbx                                          // k_2
-  cmovz r11, r10
-  mov rbx, 3
-  mov rbp, qword ptr [rsp + 80]                          // n
-  cmp rbp, rbx
-  cmovb rbp, rbx
-  sub rbp, rbx
-  lea r9, [r11 + r9]
-  test rbp, rbp                                          // k_3
-  cmovz r9, r11
-  mov rbx, qword ptr [rsp + 40]                          // args
-  mov rbx, qword ptr [rbx + 8*19]                        // rhs_prefetch
-  mov rbp, 0
-  cmp rbx, rbp                                           // unless rhs_prefetch not_equal 
+  mov rbx, qword ptr [rsp + 104]                         // args
+  mov rbx, qword ptr [rbx + 8*11]                        // rhs_stride
+  mov rbp, 1
+  mov r12, r9                                            // n
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
+  lea rbp, [r10 + rbx]
+  test r12, r12                                          // k_1
+  cmovz rbp, r10
+  mov r12, 2
+  mov r13, r9                                            // n
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
+  lea r12, [rbp + rbx]
+  test r13, r13                                          // k_2
+  cmovz r12, rbp
+  mov r13, 3
+  mov r14, r9                                            // n
+  cmp r14, r13
+  cmovb r14, r13
+  sub r14, r13
+  lea rbx, [r12 + rbx]
+  test r14, r14                                          // k_3
+  cmovz rbx, r12
+  mov r13, qword ptr [rsp + 104]                         // args
+  mov r13, qword ptr [r13 + 8*19]                        // rhs_prefetch
+  mov r14, 0
+  cmp r13, r14                                           // unless rhs_prefetch not_equal 
   je L(if_3_done)
-  lea rbp, [rdi + rbx]                                   // ahead
-  lea r12, [r10 + rbx]                                   // ahead
-  lea r13, [r11 + rbx]                                   // ahead
-  lea rbx, [r9 + rbx]                                    // ahead
-  mov r14, qword ptr [rsp + 40]                          // args
-  mov r14, qword ptr [r14 + 8*3]                         // k
-  mov r15, 2
-  imul r14, r15                                          // bytes
-  test r14, r14
+  mov r13, qword ptr [rsp + 104]                         // args
+  mov r13, qword ptr [r13 + 8*3]                         // k
+  mov r14, 2
+  imul r13, r14
+  mov r14, 4
+  imul r13, r14                                          // bytes
+  mov r14, r11                                           // ahead
+  test r13, r13
   jz L(ahead_3_done)
 L(ahead_3):
-  prefetcht0 byte ptr [rbp + 0]                          // ahead
-  lea rbp, [rbp + 64]
-  prefetcht0 byte ptr [r12 + 0]                          // ahead
-  lea r12, [r12 + 64]
-  prefetcht0 byte ptr [r13 + 0]                          // ahead
-  lea r13, [r13 + 64]
-  prefetcht0 byte ptr [rbx + 0]                          // ahead
-  lea rbx, [rbx + 64]
-  sub r14, 64                                            // next ahead
+  prefetcht0 byte ptr [r14 + 0]                          // ahead
+  prefetcht0 byte ptr [r14 + 64]                         // ahead
+  prefetcht0 byte ptr [r14 + 128]                        // ahead
+  prefetcht0 byte ptr [r14 + 192]                        // ahead
+  lea r14, [r14 + 256]
+  sub r13, 256                                           // next ahead
   ja L(ahead_3)
 L(ahead_3_done):
 L(if_3_done):
@@ -628,33 +668,33 @@ L(if_3_done):
   vpxord zmm1, zmm1, zmm1                                // acc
   vpxord zmm2, zmm2, zmm2                                // acc
   vpxord zmm3, zmm3, zmm3                                // acc
-  mov rbx, qword ptr [rsp + 40]                          // args
-  mov rbx, qword ptr [rbx + 8*3]                         // k
-  shr rbx, 4
-  mov rbp, rax                                           // lhs
-  mov r12, rdi                                           // rhs
-  test rbx, rbx
+  mov r13, qword ptr [rsp + 104]                         // args
+  mov r13, qword ptr [r13 + 8*3]                         // k
+  shr r13, 4
+  mov r14, rax                                           // lhs
+  mov r15, r10                                           // rhs
+  test r13, r13
   jz L(k_3_done)
   .balign 64
 L(k_3):
-  vmovdqu64 zmm4, zmmword ptr [rbp + 0]                  // q
-  vcvtph2ps zmm5, ymmword ptr [r12 + 0]                  // k
+  vmovdqu64 zmm4, zmmword ptr [r14 + 0]                  // q
+  vcvtph2ps zmm5, ymmword ptr [r15 + 0]                  // k
   vfmadd231ps zmm0, zmm5, zmm4                           // acc
-  vcvtph2ps zmm5, ymmword ptr [r10 + 0]                  // k
+  vcvtph2ps zmm5, ymmword ptr [rbp + 0]                  // k
   vfmadd231ps zmm1, zmm5, zmm4                           // acc
-  vcvtph2ps zmm5, ymmword ptr [r11 + 0]                  // k
+  vcvtph2ps zmm5, ymmword ptr [r12 + 0]                  // k
   vfmadd231ps zmm2, zmm5, zmm4                           // acc
-  vcvtph2ps zmm5, ymmword ptr [r9 + 0]                   // k
+  vcvtph2ps zmm5, ymmword ptr [rbx + 0]                  // k
   vfmadd231ps zmm3, zmm5, zmm4                           // acc
-  lea rbp, [rbp + 64]
+  lea r14, [r14 + 64]
+  lea r15, [r15 + 32]
+  lea rbp, [rbp + 32]
   lea r12, [r12 + 32]
-  lea r10, [r10 + 32]
-  lea r11, [r11 + 32]
-  lea r9, [r9 + 32]
-  sub rbx, 1                                             // next k
+  lea rbx, [rbx + 32]
+  sub r13, 1                                             // next k
   ja L(k_3)
 L(k_3_done):
-  lea r9, [rcx + r8]                                     // out
+  lea rbx, [rcx + r8]                                    // out
   vpunpckhdq zmm4, zmm0, zmm1                            // zipped
   vpunpckldq zmm0, zmm0, zmm1                            // zipped
   vaddps zmm0, zmm0, zmm4                                // across
@@ -671,67 +711,78 @@ L(k_3_done):
   vshufi32x4 zmm0, zmm0, zmm0, 136                       // moved
   vaddps zmm0, zmm0, zmm1                                // across
   vextracti32x4 xmm0, zmm0, 0                            // out
-  vmovdqu32 xmmword ptr [r9 + 0], xmm0                   // out
-  mov r9, qword ptr [rsp + 40]                           // args
-  mov r10, qword ptr [r9 + 8*11]                         // rhs_stride
-  mov r9, 4
-  imul r10, r9
-  mov r11, 4
-  mov r9, qword ptr [rsp + 80]                           // n
-  cmp r9, r11
-  cmovb r9, r11
-  sub r9, r11
-  lea rdi, [rdi + r10]                                   // k
+  vmovdqu32 xmmword ptr [rbx + 0], xmm0                  // out
+  mov rbx, qword ptr [rsp + 104]                         // args
+  mov rbx, qword ptr [rbx + 8*11]                        // rhs_stride
+  mov rbp, 4
+  imul rbx, rbp
+  mov rbp, 4
+  cmp r9, rbp
+  cmovb r9, rbp
+  sub r9, rbp
+  lea r10, [r10 + rbx]                                   // k
   lea r8, [r8 + 16]
+  mov rbx, qword ptr [rsp + 144]                         // bytes
+  lea r11, [r11 + rbx]                                   // ahead
   sub rsi, 4                                             // next positions
   ja L(positions_3)
 L(positions_3_done):
-  mov rsi, qword ptr [rsp + 40]                          // args
+  mov rsi, qword ptr [rsp + 104]                         // args
   mov rsi, qword ptr [rsi + 8*6]                         // lhs_stride
-  mov rdi, 1
-  imul rsi, rdi
+  mov r8, 1
+  imul rsi, r8
   lea rax, [rax + rsi]                                   // row
-  mov rsi, qword ptr [rsp + 40]                          // args
+  mov rsi, qword ptr [rsp + 104]                         // args
   mov rsi, qword ptr [rsi + 8*13]                        // dst_stride
-  mov rdi, 1
-  imul rsi, rdi
+  mov r8, 1
+  imul rsi, r8
   lea rcx, [rcx + rsi]                                   // row
   sub rdx, 1                                             // next rows_1
   ja L(rows_1)
 L(rows_1_done):
+  mov rdx, qword ptr [rsp + 104]                         // args
+  mov rdx, qword ptr [rdx + 8*21]                        // rhs_head_stride
+  mov rsi, qword ptr [rsp + 8]                           // rhs
+  lea rdx, [rsi + rdx]                                   // head
+  mov rsi, qword ptr [rsp + 0]                           // share
+  mov r8, qword ptr [rsp + 16]                           // ahead
+  lea rsi, [r8 + rsi]                                    // ahead
+  sub rdi, 1                                             // next heads
+  ja L(heads)
+L(heads_done):
 #if defined(__ELF__) || defined(__APPLE__)
-  mov rbx, qword ptr [rsp + 88]
-  mov rbp, qword ptr [rsp + 96]
-  mov r12, qword ptr [rsp + 104]
-  mov r13, qword ptr [rsp + 112]
-  mov r14, qword ptr [rsp + 120]
-  mov r15, qword ptr [rsp + 128]
-  add rsp, 136
+  mov rbx, qword ptr [rsp + 152]
+  mov rbp, qword ptr [rsp + 160]
+  mov r12, qword ptr [rsp + 168]
+  mov r13, qword ptr [rsp + 176]
+  mov r14, qword ptr [rsp + 184]
+  mov r15, qword ptr [rsp + 192]
+  add rsp, 200
   .cfi_def_cfa_offset 8
   vzeroupper
   ret
   .cfi_endproc
 #elif defined(_WIN32)
   vzeroupper
-  mov rsi, qword ptr [rsp + 88]
-  mov rdi, qword ptr [rsp + 96]
-  mov rbx, qword ptr [rsp + 104]
-  mov rbp, qword ptr [rsp + 112]
-  mov r12, qword ptr [rsp + 120]
-  mov r13, qword ptr [rsp + 128]
-  mov r14, qword ptr [rsp + 136]
-  mov r15, qword ptr [rsp + 144]
-  vmovaps xmm6, xmmword ptr [rsp + 160]
-  vmovaps xmm7, xmmword ptr [rsp + 176]
-  vmovaps xmm8, xmmword ptr [rsp + 192]
-  vmovaps xmm9, xmmword ptr [rsp + 208]
-  vmovaps xmm10, xmmword ptr [rsp + 224]
-  vmovaps xmm11, xmmword ptr [rsp + 240]
-  vmovaps xmm12, xmmword ptr [rsp + 256]
-  vmovaps xmm13, xmmword ptr [rsp + 272]
-  vmovaps xmm14, xmmword ptr [rsp + 288]
-  vmovaps xmm15, xmmword ptr [rsp + 304]
-  add rsp, 328
+  mov rsi, qword ptr [rsp + 152]
+  mov rdi, qword ptr [rsp + 160]
+  mov rbx, qword ptr [rsp + 168]
+  mov rbp, qword ptr [rsp + 176]
+  mov r12, qword ptr [rsp + 184]
+  mov r13, qword ptr [rsp + 192]
+  mov r14, qword ptr [rsp + 200]
+  mov r15, qword ptr [rsp + 208]
+  vmovaps xmm6, xmmword ptr [rsp + 224]
+  vmovaps xmm7, xmmword ptr [rsp + 240]
+  vmovaps xmm8, xmmword ptr [rsp + 256]
+  vmovaps xmm9, xmmword ptr [rsp + 272]
+  vmovaps xmm10, xmmword ptr [rsp + 288]
+  vmovaps xmm11, xmmword ptr [rsp + 304]
+  vmovaps xmm12, xmmword ptr [rsp + 320]
+  vmovaps xmm13, xmmword ptr [rsp + 336]
+  vmovaps xmm14, xmmword ptr [rsp + 352]
+  vmovaps xmm15, xmmword ptr [rsp + 368]
+  add rsp, 392
   ret
   .seh_endproc
 #endif

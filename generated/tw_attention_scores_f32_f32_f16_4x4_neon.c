@@ -31,353 +31,349 @@ extern "C" {
 void tw_attention_scores_f32_f32_f16_4x4_neon(const tw_args* args);
 
 void tw_attention_scores_f32_f32_f16_4x4_neon(const tw_args* args) {
-  const size_t s = args->m >> 2;
+  const uint8_t* rhs = (const uint8_t*)args->rhs;
+  const size_t share = args->n * (args->k * 2);
   const uint8_t* lhs = (const uint8_t*)args->lhs;
   uint8_t* dst = (uint8_t*)args->dst;
-  // rows_4 loop
-  for (size_t i_rows_4 = 0; i_rows_4 < s; ++i_rows_4) {
-    const size_t lhs_stride = args->lhs_stride;
-    const uint8_t* const q_1 = lhs + lhs_stride;
-    const uint8_t* const q_2 = q_1 + lhs_stride;
-    const uint8_t* const q_3 = q_2 + lhs_stride;
-    const size_t dst_stride = args->dst_stride;
-    uint8_t* const out_1 = dst + dst_stride;
-    uint8_t* const out_2 = out_1 + dst_stride;
-    uint8_t* const out_3 = out_2 + dst_stride;
-    size_t n = args->n;
-    const uint8_t* rhs = (const uint8_t*)args->rhs;
-    size_t s_2 = 0;
-    // positions loop: 4 per iteration
-    for (size_t i_positions = 0; i_positions < args->n; i_positions += 4) {
-      const size_t rhs_stride = args->rhs_stride;
-      const uint8_t* k_1 = n > 1 ? rhs + rhs_stride : rhs;
-      const uint8_t* k_2 = n > 2 ? k_1 + rhs_stride : k_1;
-      const uint8_t* k_3 = n > 3 ? k_2 + rhs_stride : k_2;
-      const size_t rhs_prefetch = args->rhs_prefetch;
-      if (rhs_prefetch != 0) {
-        const size_t bytes = args->k * 2;
-        const uint8_t* ahead = rhs + rhs_prefetch;
-        const uint8_t* ahead_2 = k_1 + rhs_prefetch;
-        const uint8_t* ahead_3 = k_2 + rhs_prefetch;
-        const uint8_t* ahead_4 = k_3 + rhs_prefetch;
-        // ahead loop: 64 per iteration
-        for (size_t i_ahead = 0; i_ahead < bytes; i_ahead += 64) {
-          __builtin_prefetch((const void *)ahead, 0, 3);
-          __builtin_prefetch((const void *)ahead_2, 0, 3);
-          __builtin_prefetch((const void *)ahead_3, 0, 3);
-          __builtin_prefetch((const void *)ahead_4, 0, 3);
-          ahead += 64;
-          ahead_2 += 64;
-          ahead_3 += 64;
-          ahead_4 += 64;
-        }
-      }
-      float32x4_t acc = vreinterpretq_f32_s32(vdupq_n_s32(0));
-      float32x4_t acc_2 = vreinterpretq_f32_s32(vdupq_n_s32(0));
-      float32x4_t acc_3 = vreinterpretq_f32_s32(vdupq_n_s32(0));
-      float32x4_t acc_4 = vreinterpretq_f32_s32(vdupq_n_s32(0));
-      float32x4_t acc_5 = vreinterpretq_f32_s32(vdupq_n_s32(0));
-      float32x4_t acc_6 = vreinterpretq_f32_s32(vdupq_n_s32(0));
-      float32x4_t acc_7 = vreinterpretq_f32_s32(vdupq_n_s32(0));
-      float32x4_t acc_8 = vreinterpretq_f32_s32(vdupq_n_s32(0));
-      float32x4_t acc_9 = vreinterpretq_f32_s32(vdupq_n_s32(0));
-      float32x4_t acc_10 = vreinterpretq_f32_s32(vdupq_n_s32(0));
-      float32x4_t acc_11 = vreinterpretq_f32_s32(vdupq_n_s32(0));
-      float32x4_t acc_12 = vreinterpretq_f32_s32(vdupq_n_s32(0));
-      float32x4_t acc_13 = vreinterpretq_f32_s32(vdupq_n_s32(0));
-      float32x4_t acc_14 = vreinterpretq_f32_s32(vdupq_n_s32(0));
-      float32x4_t acc_15 = vreinterpretq_f32_s32(vdupq_n_s32(0));
-      float32x4_t acc_16 = vreinterpretq_f32_s32(vdupq_n_s32(0));
-      const size_t s_3 = args->k >> 2;
-      const uint8_t* lhs_at = lhs;
-      const uint8_t* q_1_at = q_1;
-      const uint8_t* q_2_at = q_2;
-      const uint8_t* q_3_at = q_3;
+  const uint8_t* ahead = rhs + args->rhs_prefetch;
+  // heads loop
+  for (size_t i_heads = 0; i_heads < args->heads; ++i_heads) {
+    const size_t s = args->m >> 2;
+    // rows_4 loop
+    for (size_t i_rows_4 = 0; i_rows_4 < s; ++i_rows_4) {
+      const size_t lhs_stride = args->lhs_stride;
+      const uint8_t* const q_1 = lhs + lhs_stride;
+      const uint8_t* const q_2 = q_1 + lhs_stride;
+      const uint8_t* const q_3 = q_2 + lhs_stride;
+      const size_t dst_stride = args->dst_stride;
+      uint8_t* const out_1 = dst + dst_stride;
+      uint8_t* const out_2 = out_1 + dst_stride;
+      uint8_t* const out_3 = out_2 + dst_stride;
+      const size_t bytes = args->k * 2 * 4;
+      size_t n = args->n;
       const uint8_t* rhs_at = rhs;
-      // k loop: 64 multiply-accumulates per iteration
-      for (size_t i_k = 0; i_k < s_3; ++i_k) {
-        const float32x4_t q = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)lhs_at));
-        const float32x4_t q_4 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)q_1_at));
-        const float32x4_t q_5 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)q_2_at));
-        const float32x4_t q_6 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)q_3_at));
-        float16x4_t k = vld1_f16((const float16_t *)rhs_at);
-        float32x4_t k_4 = vcvt_f32_f16(k);
-        acc = vfmaq_f32(acc, k_4, q);
-        acc_5 = vfmaq_f32(acc_5, k_4, q_4);
-        acc_9 = vfmaq_f32(acc_9, k_4, q_5);
-        acc_13 = vfmaq_f32(acc_13, k_4, q_6);
-        k = vld1_f16((const float16_t *)k_1);
-        k_4 = vcvt_f32_f16(k);
-        acc_2 = vfmaq_f32(acc_2, k_4, q);
-        acc_6 = vfmaq_f32(acc_6, k_4, q_4);
-        acc_10 = vfmaq_f32(acc_10, k_4, q_5);
-        acc_14 = vfmaq_f32(acc_14, k_4, q_6);
-        k = vld1_f16((const float16_t *)k_2);
-        k_4 = vcvt_f32_f16(k);
-        acc_3 = vfmaq_f32(acc_3, k_4, q);
-        acc_7 = vfmaq_f32(acc_7, k_4, q_4);
-        acc_11 = vfmaq_f32(acc_11, k_4, q_5);
-        acc_15 = vfmaq_f32(acc_15, k_4, q_6);
-        k = vld1_f16((const float16_t *)k_3);
-        k_4 = vcvt_f32_f16(k);
-        acc_4 = vfmaq_f32(acc_4, k_4, q);
-        acc_8 = vfmaq_f32(acc_8, k_4, q_4);
-        acc_12 = vfmaq_f32(acc_12, k_4, q_5);
-        acc_16 = vfmaq_f32(acc_16, k_4, q_6);
-        lhs_at += 16;
-        q_1_at += 16;
-        q_2_at += 16;
-        q_3_at += 16;
-        rhs_at += 8;
-        k_1 += 8;
-        k_2 += 8;
-        k_3 += 8;
-      }
-      uint8_t* out = dst + s_2;
-      uint32x4_t zipped = vzip2q_u32(vreinterpretq_u32_f32(acc), vreinterpretq_u32_f32(acc_2));
-      uint32x4_t zipped_2 = vzip1q_u32(vreinterpretq_u32_f32(acc), vreinterpretq_u32_f32(acc_2));
-      uint64x2_t across = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
-          vreinterpretq_f32_u32(zipped)));
-      zipped = vzip2q_u32(vreinterpretq_u32_f32(acc_3), vreinterpretq_u32_f32(acc_4));
-      zipped_2 = vzip1q_u32(vreinterpretq_u32_f32(acc_3), vreinterpretq_u32_f32(acc_4));
-      uint64x2_t across_2 = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
-          vreinterpretq_f32_u32(zipped)));
-      uint64x2_t zipped_3 = vzip2q_u64(across, across_2);
-      uint64x2_t zipped_4 = vzip1q_u64(across, across_2);
-      float32x4_t across_3 =
-          vaddq_f32(vreinterpretq_f32_u64(zipped_4), vreinterpretq_f32_u64(zipped_3));
-      vst1q_s8((int8_t *)out, vreinterpretq_s8_f32(across_3));
-      out = out_1 + s_2;
-      zipped = vzip2q_u32(vreinterpretq_u32_f32(acc_5), vreinterpretq_u32_f32(acc_6));
-      zipped_2 = vzip1q_u32(vreinterpretq_u32_f32(acc_5), vreinterpretq_u32_f32(acc_6));
-      across = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
-          vreinterpretq_f32_u32(zipped)));
-      zipped = vzip2q_u32(vreinterpretq_u32_f32(acc_7), vreinterpretq_u32_f32(acc_8));
-      zipped_2 = vzip1q_u32(vreinterpretq_u32_f32(acc_7), vreinterpretq_u32_f32(acc_8));
-      across_2 = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
-          vreinterpretq_f32_u32(zipped)));
-      zipped_3 = vzip2q_u64(across, across_2);
-      zipped_4 = vzip1q_u64(across, across_2);
-      across_3 = vaddq_f32(vreinterpretq_f32_u64(zipped_4), vreinterpretq_f32_u64(zipped_3));
-      vst1q_s8((int8_t *)out, vreinterpretq_s8_f32(across_3));
-      out = out_2 + s_2;
-      zipped = vzip2q_u32(vreinterpretq_u32_f32(acc_9), vreinterpretq_u32_f32(acc_10));
-      zipped_2 = vzip1q_u32(vreinterpretq_u32_f32(acc_9), vreinterpretq_u32_f32(acc_10));
-      across = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
-          vreinterpretq_f32_u32(zipped)));
-      zipped = vzip2q_u32(vreinterpretq_u32_f32(acc_11), vreinterpretq_u32_f32(acc_12));
-      zipped_2 = vzip1q_u32(vreinterpretq_u32_f32(acc_11), vreinterpretq_u32_f32(acc_12));
-      across_2 = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
-          vreinterpretq_f32_u32(zipped)));
-      zipped_3 = vzip2q_u64(across, across_2);
-      zipped_4 = vzip1q_u64(across, across_2);
-      across_3 = vaddq_f32(vreinterpretq_f32_u64(zipped_4), vreinterpretq_f32_u64(zipped_3));
-      vst1q_s8((int8_t *)out, vreinterpretq_s8_f32(across_3));
-      out = out_3 + s_2;
-      zipped = vzip2q_u32(vreinterpretq_u32_f32(acc_13), vreinterpretq_u32_f32(acc_14));
-      zipped_2 = vzip1q_u32(vreinterpretq_u32_f32(acc_13), vreinterpretq_u32_f32(acc_14));
-      across = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
-          vreinterpretq_f32_u32(zipped)));
-      zipped = vzip2q_u32(vreinterpretq_u32_f32(acc_15), vreinterpretq_u32_f32(acc_16));
-      zipped_2 = vzip1q_u32(vreinterpretq_u32_f32(acc_15), vreinterpretq_u32_f32(acc_16));
-      across_2 = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
-          vreinterpretq_f32_u32(zipped)));
-      zipped_3 = vzip2q_u64(across, across_2);
-      zipped_4 = vzip1q_u64(across, across_2);
-      across_3 = vaddq_f32(vreinterpretq_f32_u64(zipped_4), vreinterpretq_f32_u64(zipped_3));
-      vst1q_s8((int8_t *)out, vreinterpretq_s8_f32(across_3));
-      n = n > 4 ? n - 4 : 0;
-      rhs += args->rhs_stride * 4;
-      s_2 += 16;
-    }
-    lhs += args->lhs_stride * 4;
-    dst += args->dst_stride * 4;
-  }
-  const size_t s_2 = (args->m >> 1) & 1;
-  // rows_2 loop
-  for (size_t i_rows_2 = 0; i_rows_2 < s_2; ++i_rows_2) {
-    const uint8_t* const q_1 = lhs + args->lhs_stride;
-    uint8_t* const out_1 = dst + args->dst_stride;
-    size_t n = args->n;
-    const uint8_t* rhs = (const uint8_t*)args->rhs;
-    size_t s_3 = 0;
-    // positions loop: 4 per iteration
-    for (size_t i_positions = 0; i_positions < args->n; i_positions += 4) {
-      const size_t rhs_stride = args->rhs_stride;
-      const uint8_t* k_1 = n > 1 ? rhs + rhs_stride : rhs;
-      const uint8_t* k_2 = n > 2 ? k_1 + rhs_stride : k_1;
-      const uint8_t* k_3 = n > 3 ? k_2 + rhs_stride : k_2;
-      const size_t rhs_prefetch = args->rhs_prefetch;
-      if (rhs_prefetch != 0) {
-        const size_t bytes = args->k * 2;
-        const uint8_t* ahead = rhs + rhs_prefetch;
-        const uint8_t* ahead_2 = k_1 + rhs_prefetch;
-        const uint8_t* ahead_3 = k_2 + rhs_prefetch;
-        const uint8_t* ahead_4 = k_3 + rhs_prefetch;
-        // ahead loop: 64 per iteration
-        for (size_t i_ahead = 0; i_ahead < bytes; i_ahead += 64) {
-          __builtin_prefetch((const void *)ahead, 0, 3);
-          __builtin_prefetch((const void *)ahead_2, 0, 3);
-          __builtin_prefetch((const void *)ahead_3, 0, 3);
-          __builtin_prefetch((const void *)ahead_4, 0, 3);
-          ahead += 64;
-          ahead_2 += 64;
-          ahead_3 += 64;
-          ahead_4 += 64;
+      size_t s_2 = 0;
+      const uint8_t* ahead_at = ahead;
+      // positions loop: 4 per iteration
+      for (size_t i_positions = 0; i_positions < args->n; i_positions += 4) {
+        const size_t rhs_stride = args->rhs_stride;
+        const uint8_t* k_1 = n > 1 ? rhs_at + rhs_stride : rhs_at;
+        const uint8_t* k_2 = n > 2 ? k_1 + rhs_stride : k_1;
+        const uint8_t* k_3 = n > 3 ? k_2 + rhs_stride : k_2;
+        if (args->rhs_prefetch != 0) {
+          const size_t bytes_2 = args->k * 2 * 4;
+          const uint8_t* ahead_2 = ahead_at;
+          // ahead loop: 256 per iteration
+          for (size_t i_ahead = 0; i_ahead < bytes_2; i_ahead += 256) {
+            __builtin_prefetch((const void *)ahead_2, 0, 3);
+            __builtin_prefetch((const void *)(ahead_2 + 64), 0, 3);
+            __builtin_prefetch((const void *)(ahead_2 + 128), 0, 3);
+            __builtin_prefetch((const void *)(ahead_2 + 192), 0, 3);
+            ahead_2 += 256;
+          }
         }
-      }
-      float32x4_t acc = vreinterpretq_f32_s32(vdupq_n_s32(0));
-      float32x4_t acc_2 = vreinterpretq_f32_s32(vdupq_n_s32(0));
-      float32x4_t acc_3 = vreinterpretq_f32_s32(vdupq_n_s32(0));
-      float32x4_t acc_4 = vreinterpretq_f32_s32(vdupq_n_s32(0));
-      float32x4_t acc_5 = vreinterpretq_f32_s32(vdupq_n_s32(0));
-      float32x4_t acc_6 = vreinterpretq_f32_s32(vdupq_n_s32(0));
-      float32x4_t acc_7 = vreinterpretq_f32_s32(vdupq_n_s32(0));
-      float32x4_t acc_8 = vreinterpretq_f32_s32(vdupq_n_s32(0));
-      const size_t s_4 = args->k >> 2;
-      const uint8_t* lhs_at = lhs;
-      const uint8_t* q_1_at = q_1;
-      const uint8_t* rhs_at = rhs;
-      // k loop: 32 multiply-accumulates per iteration
-      for (size_t i_k = 0; i_k < s_4; ++i_k) {
-        const float32x4_t q = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)lhs_at));
-        const float32x4_t q_2 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)q_1_at));
-        float16x4_t k = vld1_f16((const float16_t *)rhs_at);
-        float32x4_t k_4 = vcvt_f32_f16(k);
-        acc = vfmaq_f32(acc, k_4, q);
-        acc_5 = vfmaq_f32(acc_5, k_4, q_2);
-        k = vld1_f16((const float16_t *)k_1);
-        k_4 = vcvt_f32_f16(k);
-        acc_2 = vfmaq_f32(acc_2, k_4, q);
-        acc_6 = vfmaq_f32(acc_6, k_4, q_2);
-        k = vld1_f16((const float16_t *)k_2);
-        k_4 = vcvt_f32_f16(k);
-        acc_3 = vfmaq_f32(acc_3, k_4, q);
-        acc_7 = vfmaq_f32(acc_7, k_4, q_2);
-        k = vld1_f16((const float16_t *)k_3);
-        k_4 = vcvt_f32_f16(k);
-        acc_4 = vfmaq_f32(acc_4, k_4, q);
-        acc_8 = vfmaq_f32(acc_8, k_4, q_2);
-        lhs_at += 16;
-        q_1_at += 16;
-        rhs_at += 8;
-        k_1 += 8;
-        k_2 += 8;
-        k_3 += 8;
-      }
-      uint8_t* out = dst + s_3;
-      uint32x4_t zipped = vzip2q_u32(vreinterpretq_u32_f32(acc), vreinterpretq_u32_f32(acc_2));
-      uint32x4_t zipped_2 = vzip1q_u32(vreinterpretq_u32_f32(acc), vreinterpretq_u32_f32(acc_2));
-      uint64x2_t across = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
-          vreinterpretq_f32_u32(zipped)));
-      zipped = vzip2q_u32(vreinterpretq_u32_f32(acc_3), vreinterpretq_u32_f32(acc_4));
-      zipped_2 = vzip1q_u32(vreinterpretq_u32_f32(acc_3), vreinterpretq_u32_f32(acc_4));
-      uint64x2_t across_2 = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
-          vreinterpretq_f32_u32(zipped)));
-      uint64x2_t zipped_3 = vzip2q_u64(across, across_2);
-      uint64x2_t zipped_4 = vzip1q_u64(across, across_2);
-      float32x4_t across_3 =
-          vaddq_f32(vreinterpretq_f32_u64(zipped_4), vreinterpretq_f32_u64(zipped_3));
-      vst1q_s8((int8_t *)out, vreinterpretq_s8_f32(across_3));
-      out = out_1 + s_3;
-      zipped = vzip2q_u32(vreinterpretq_u32_f32(acc_5), vreinterpretq_u32_f32(acc_6));
-      zipped_2 = vzip1q_u32(vreinterpretq_u32_f32(acc_5), vreinterpretq_u32_f32(acc_6));
-      across = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
-          vreinterpretq_f32_u32(zipped)));
-      zipped = vzip2q_u32(vreinterpretq_u32_f32(acc_7), vreinterpretq_u32_f32(acc_8));
-      zipped_2 = vzip1q_u32(vreinterpretq_u32_f32(acc_7), vreinterpretq_u32_f32(acc_8));
-      across_2 = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
-          vreinterpretq_f32_u32(zipped)));
-      zipped_3 = vzip2q_u64(across, across_2);
-      zipped_4 = vzip1q_u64(across, across_2);
-      across_3 = vaddq_f32(vreinterpretq_f32_u64(zipped_4), vreinterpretq_f32_u64(zipped_3));
-      vst1q_s8((int8_t *)out, vreinterpretq_s8_f32(across_3));
-      n = n > 4 ? n - 4 : 0;
-      rhs += args->rhs_stride * 4;
-      s_3 += 16;
-    }
-    lhs += args->lhs_stride * 2;
-    dst += args->dst_stride * 2;
-  }
-  const size_t s_3 = (args->m >> 0) & 1;
-  // rows_1 loop
-  for (size_t i_rows_1 = 0; i_rows_1 < s_3; ++i_rows_1) {
-    size_t n = args->n;
-    const uint8_t* rhs = (const uint8_t*)args->rhs;
-    size_t s_4 = 0;
-    // positions loop: 4 per iteration
-    for (size_t i_positions = 0; i_positions < args->n; i_positions += 4) {
-      const size_t rhs_stride = args->rhs_stride;
-      const uint8_t* k_1 = n > 1 ? rhs + rhs_stride : rhs;
-      const uint8_t* k_2 = n > 2 ? k_1 + rhs_stride : k_1;
-      const uint8_t* k_3 = n > 3 ? k_2 + rhs_stride : k_2;
-      const size_t rhs_prefetch = args->rhs_prefetch;
-      if (rhs_prefetch != 0) {
-        const size_t bytes = args->k * 2;
-        const uint8_t* ahead = rhs + rhs_prefetch;
-        const uint8_t* ahead_2 = k_1 + rhs_prefetch;
-        const uint8_t* ahead_3 = k_2 + rhs_prefetch;
-        const uint8_t* ahead_4 = k_3 + rhs_prefetch;
-        // ahead loop: 64 per iteration
-        for (size_t i_ahead = 0; i_ahead < bytes; i_ahead += 64) {
-          __builtin_prefetch((const void *)ahead, 0, 3);
-          __builtin_prefetch((const void *)ahead_2, 0, 3);
-          __builtin_prefetch((const void *)ahead_3, 0, 3);
-          __builtin_prefetch((const void *)ahead_4, 0, 3);
-          ahead += 64;
-          ahead_2 += 64;
-          ahead_3 += 64;
-          ahead_4 += 64;
+        float32x4_t acc = vreinterpretq_f32_s32(vdupq_n_s32(0));
+        float32x4_t acc_2 = vreinterpretq_f32_s32(vdupq_n_s32(0));
+        float32x4_t acc_3 = vreinterpretq_f32_s32(vdupq_n_s32(0));
+        float32x4_t acc_4 = vreinterpretq_f32_s32(vdupq_n_s32(0));
+        float32x4_t acc_5 = vreinterpretq_f32_s32(vdupq_n_s32(0));
+        float32x4_t acc_6 = vreinterpretq_f32_s32(vdupq_n_s32(0));
+        float32x4_t acc_7 = vreinterpretq_f32_s32(vdupq_n_s32(0));
+        float32x4_t acc_8 = vreinterpretq_f32_s32(vdupq_n_s32(0));
+        float32x4_t acc_9 = vreinterpretq_f32_s32(vdupq_n_s32(0));
+        float32x4_t acc_10 = vreinterpretq_f32_s32(vdupq_n_s32(0));
+        float32x4_t acc_11 = vreinterpretq_f32_s32(vdupq_n_s32(0));
+        float32x4_t acc_12 = vreinterpretq_f32_s32(vdupq_n_s32(0));
+        float32x4_t acc_13 = vreinterpretq_f32_s32(vdupq_n_s32(0));
+        float32x4_t acc_14 = vreinterpretq_f32_s32(vdupq_n_s32(0));
+        float32x4_t acc_15 = vreinterpretq_f32_s32(vdupq_n_s32(0));
+        float32x4_t acc_16 = vreinterpretq_f32_s32(vdupq_n_s32(0));
+        const size_t s_3 = args->k >> 2;
+        const uint8_t* lhs_at = lhs;
+        const uint8_t* q_1_at = q_1;
+        const uint8_t* q_2_at = q_2;
+        const uint8_t* q_3_at = q_3;
+        const uint8_t* rhs_2 = rhs_at;
+        // k loop: 64 multiply-accumulates per iteration
+        for (size_t i_k = 0; i_k < s_3; ++i_k) {
+          const float32x4_t q = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)lhs_at));
+          const float32x4_t q_4 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)q_1_at));
+          const float32x4_t q_5 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)q_2_at));
+          const float32x4_t q_6 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)q_3_at));
+          float16x4_t k = vld1_f16((const float16_t *)rhs_2);
+          float32x4_t k_4 = vcvt_f32_f16(k);
+          acc = vfmaq_f32(acc, k_4, q);
+          acc_5 = vfmaq_f32(acc_5, k_4, q_4);
+          acc_9 = vfmaq_f32(acc_9, k_4, q_5);
+          acc_13 = vfmaq_f32(acc_13, k_4, q_6);
+          k = vld1_f16((const float16_t *)k_1);
+          k_4 = vcvt_f32_f16(k);
+          acc_2 = vfmaq_f32(acc_2, k_4, q);
+          acc_6 = vfmaq_f32(acc_6, k_4, q_4);
+          acc_10 = vfmaq_f32(acc_10, k_4, q_5);
+          acc_14 = vfmaq_f32(acc_14, k_4, q_6);
+          k = vld1_f16((const float16_t *)k_2);
+          k_4 = vcvt_f32_f16(k);
+          acc_3 = vfmaq_f32(acc_3, k_4, q);
+          acc_7 = vfmaq_f32(acc_7, k_4, q_4);
+          acc_11 = vfmaq_f32(acc_11, k_4, q_5);
+          acc_15 = vfmaq_f32(acc_15, k_4, q_6);
+          k = vld1_f16((const float16_t *)k_3);
+          k_4 = vcvt_f32_f16(k);
+          acc_4 = vfmaq_f32(acc_4, k_4, q);
+          acc_8 = vfmaq_f32(acc_8, k_4, q_4);
+          acc_12 = vfmaq_f32(acc_12, k_4, q_5);
+          acc_16 = vfmaq_f32(acc_16, k_4, q_6);
+          lhs_at += 16;
+          q_1_at += 16;
+          q_2_at += 16;
+          q_3_at += 16;
+          rhs_2 += 8;
+          k_1 += 8;
+          k_2 += 8;
+          k_3 += 8;
         }
+        uint8_t* out = dst + s_2;
+        uint32x4_t zipped = vzip2q_u32(vreinterpretq_u32_f32(acc), vreinterpretq_u32_f32(acc_2));
+        uint32x4_t zipped_2 = vzip1q_u32(vreinterpretq_u32_f32(acc), vreinterpretq_u32_f32(acc_2));
+        uint64x2_t across = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
+            vreinterpretq_f32_u32(zipped)));
+        zipped = vzip2q_u32(vreinterpretq_u32_f32(acc_3), vreinterpretq_u32_f32(acc_4));
+        zipped_2 = vzip1q_u32(vreinterpretq_u32_f32(acc_3), vreinterpretq_u32_f32(acc_4));
+        uint64x2_t across_2 = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
+            vreinterpretq_f32_u32(zipped)));
+        uint64x2_t zipped_3 = vzip2q_u64(across, across_2);
+        uint64x2_t zipped_4 = vzip1q_u64(across, across_2);
+        float32x4_t across_3 =
+            vaddq_f32(vreinterpretq_f32_u64(zipped_4), vreinterpretq_f32_u64(zipped_3));
+        vst1q_s8((int8_t *)out, vreinterpretq_s8_f32(across_3));
+        out = out_1 + s_2;
+        zipped = vzip2q_u32(vreinterpretq_u32_f32(acc_5), vreinterpretq_u32_f32(acc_6));
+        zipped_2 = vzip1q_u32(vreinterpretq_u32_f32(acc_5), vreinterpretq_u32_f32(acc_6));
+        across = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
+            vreinterpretq_f32_u32(zipped)));
+        zipped = vzip2q_u32(vreinterpretq_u32_f32(acc_7), vreinterpretq_u32_f32(acc_8));
+        zipped_2 = vzip1q_u32(vreinterpretq_u32_f32(acc_7), vreinterpretq_u32_f32(acc_8));
+        across_2 = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
+            vreinterpretq_f32_u32(zipped)));
+        zipped_3 = vzip2q_u64(across, across_2);
+        zipped_4 = vzip1q_u64(across, across_2);
+        across_3 = vaddq_f32(vreinterpretq_f32_u64(zipped_4), vreinterpretq_f32_u64(zipped_3));
+        vst1q_s8((int8_t *)out, vreinterpretq_s8_f32(across_3));
+        out = out_2 + s_2;
+        zipped = vzip2q_u32(vreinterpretq_u32_f32(acc_9), vreinterpretq_u32_f32(acc_10));
+        zipped_2 = vzip1q_u32(vreinterpretq_u32_f32(acc_9), vreinterpretq_u32_f32(acc_10));
+        across = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
+            vreinterpretq_f32_u32(zipped)));
+        zipped = vzip2q_u32(vreinterpretq_u32_f32(acc_11), vreinterpretq_u32_f32(acc_12));
+        zipped_2 = vzip1q_u32(vreinterpretq_u32_f32(acc_11), vreinterpretq_u32_f32(acc_12));
+        across_2 = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
+            vreinterpretq_f32_u32(zipped)));
+        zipped_3 = vzip2q_u64(across, across_2);
+        zipped_4 = vzip1q_u64(across, across_2);
+        across_3 = vaddq_f32(vreinterpretq_f32_u64(zipped_4), vreinterpretq_f32_u64(zipped_3));
+        vst1q_s8((int8_t *)out, vreinterpretq_s8_f32(across_3));
+        out = out_3 + s_2;
+        zipped = vzip2q_u32(vreinterpretq_u32_f32(acc_13), vreinterpretq_u32_f32(acc_14));
+        zipped_2 = vzip1q_u32(vreinterpretq_u32_f32(acc_13), vreinterpretq_u32_f32(acc_14));
+        across = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
+            vreinterpretq_f32_u32(zipped)));
+        zipped = vzip2q_u32(vreinterpretq_u32_f32(acc_15), vreinterpretq_u32_f32(acc_16));
+        zipped_2 = vzip1q_u32(vreinterpretq_u32_f32(acc_15), vreinterpretq_u32_f32(acc_16));
+        across_2 = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
+            vreinterpretq_f32_u32(zipped)));
+        zipped_3 = vzip2q_u64(across, across_2);
+        zipped_4 = vzip1q_u64(across, across_2);
+        across_3 = vaddq_f32(vreinterpretq_f32_u64(zipped_4), vreinterpretq_f32_u64(zipped_3));
+        vst1q_s8((int8_t *)out, vreinterpretq_s8_f32(across_3));
+        n = n > 4 ? n - 4 : 0;
+        rhs_at += args->rhs_stride * 4;
+        s_2 += 16;
+        ahead_at += bytes;
       }
-      float32x4_t acc = vreinterpretq_f32_s32(vdupq_n_s32(0));
-      float32x4_t acc_2 = vreinterpretq_f32_s32(vdupq_n_s32(0));
-      float32x4_t acc_3 = vreinterpretq_f32_s32(vdupq_n_s32(0));
-      float32x4_t acc_4 = vreinterpretq_f32_s32(vdupq_n_s32(0));
-      const size_t s_5 = args->k >> 2;
-      const uint8_t* lhs_at = lhs;
-      const uint8_t* rhs_at = rhs;
-      // k loop: 16 multiply-accumulates per iteration
-      for (size_t i_k = 0; i_k < s_5; ++i_k) {
-        const float32x4_t q = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)lhs_at));
-        float16x4_t k = vld1_f16((const float16_t *)rhs_at);
-        float32x4_t k_4 = vcvt_f32_f16(k);
-        acc = vfmaq_f32(acc, k_4, q);
-        k = vld1_f16((const float16_t *)k_1);
-        k_4 = vcvt_f32_f16(k);
-        acc_2 = vfmaq_f32(acc_2, k_4, q);
-        k = vld1_f16((const float16_t *)k_2);
-        k_4 = vcvt_f32_f16(k);
-        acc_3 = vfmaq_f32(acc_3, k_4, q);
-        k = vld1_f16((const float16_t *)k_3);
-        k_4 = vcvt_f32_f16(k);
-        acc_4 = vfmaq_f32(acc_4, k_4, q);
-        lhs_at += 16;
-        rhs_at += 8;
-        k_1 += 8;
-        k_2 += 8;
-        k_3 += 8;
-      }
-      uint8_t* const out = dst + s_4;
-      uint32x4_t zipped = vzip2q_u32(vreinterpretq_u32_f32(acc), vreinterpretq_u32_f32(acc_2));
-      uint32x4_t zipped_2 = vzip1q_u32(vreinterpretq_u32_f32(acc), vreinterpretq_u32_f32(acc_2));
-      const uint64x2_t across = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
-          vreinterpretq_f32_u32(zipped)));
-      zipped = vzip2q_u32(vreinterpretq_u32_f32(acc_3), vreinterpretq_u32_f32(acc_4));
-      zipped_2 = vzip1q_u32(vreinterpretq_u32_f32(acc_3), vreinterpretq_u32_f32(acc_4));
-      const uint64x2_t across_2 = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
-          vreinterpretq_f32_u32(zipped)));
-      const uint64x2_t zipped_3 = vzip2q_u64(across, across_2);
-      const uint64x2_t zipped_4 = vzip1q_u64(across, across_2);
-      const float32x4_t across_3 =
-          vaddq_f32(vreinterpretq_f32_u64(zipped_4), vreinterpretq_f32_u64(zipped_3));
-      vst1q_s8((int8_t *)out, vreinterpretq_s8_f32(across_3));
-      n = n > 4 ? n - 4 : 0;
-      rhs += args->rhs_stride * 4;
-      s_4 += 16;
+      lhs += args->lhs_stride * 4;
+      dst += args->dst_stride * 4;
     }
-    lhs += args->lhs_stride;
-    dst += args->dst_stride;
+    const size_t s_2 = (args->m >> 1) & 1;
+    // rows_2 loop
+    for (size_t i_rows_2 = 0; i_rows_2 < s_2; ++i_rows_2) {
+      const uint8_t* const q_1 = lhs + args->lhs_stride;
+      uint8_t* const out_1 = dst + args->dst_stride;
+      const size_t bytes = args->k * 2 * 4;
+      size_t n = args->n;
+      const uint8_t* rhs_at = rhs;
+      size_t s_3 = 0;
+      const uint8_t* ahead_at = ahead;
+      // positions loop: 4 per iteration
+      for (size_t i_positions = 0; i_positions < args->n; i_positions += 4) {
+        const size_t rhs_stride = args->rhs_stride;
+        const uint8_t* k_1 = n > 1 ? rhs_at + rhs_stride : rhs_at;
+        const uint8_t* k_2 = n > 2 ? k_1 + rhs_stride : k_1;
+        const uint8_t* k_3 = n > 3 ? k_2 + rhs_stride : k_2;
+        if (args->rhs_prefetch != 0) {
+          const size_t bytes_2 = args->k * 2 * 4;
+          const uint8_t* ahead_2 = ahead_at;
+          // ahead loop: 256 per iteration
+          for (size_t i_ahead = 0; i_ahead < bytes_2; i_ahead += 256) {
+            __builtin_prefetch((const void *)ahead_2, 0, 3);
+            __builtin_prefetch((const void *)(ahead_2 + 64), 0, 3);
+            __builtin_prefetch((const void *)(ahead_2 + 128), 0, 3);
+            __builtin_prefetch((const void *)(ahead_2 + 192), 0, 3);
+            ahead_2 += 256;
+          }
+        }
+        float32x4_t acc = vreinterpretq_f32_s32(vdupq_n_s32(0));
+        float32x4_t acc_2 = vreinterpretq_f32_s32(vdupq_n_s32(0));
+        float32x4_t acc_3 = vreinterpretq_f32_s32(vdupq_n_s32(0));
+        float32x4_t acc_4 = vreinterpretq_f32_s32(vdupq_n_s32(0));
+        float32x4_t acc_5 = vreinterpretq_f32_s32(vdupq_n_s32(0));
+        float32x4_t acc_6 = vreinterpretq_f32_s32(vdupq_n_s32(0));
+        float32x4_t acc_7 = vreinterpretq_f32_s32(vdupq_n_s32(0));
+        float32x4_t acc_8 = vreinterpretq_f32_s32(vdupq_n_s32(0));
+        const size_t s_4 = args->k >> 2;
+        const uint8_t* lhs_at = lhs;
+        const uint8_t* q_1_at = q_1;
+        const uint8_t* rhs_2 = rhs_at;
+        // k loop: 32 multiply-accumulates per iteration
+        for (size_t i_k = 0; i_k < s_4; ++i_k) {
+          const float32x4_t q = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)lhs_at));
+          const float32x4_t q_2 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)q_1_at));
+          float16x4_t k = vld1_f16((const float16_t *)rhs_2);
+          float32x4_t k_4 = vcvt_f32_f16(k);
+          acc = vfmaq_f32(acc, k_4, q);
+          acc_5 = vfmaq_f32(acc_5, k_4, q_2);
+          k = vld1_f16((const float16_t *)k_1);
+          k_4 = vcvt_f32_f16(k);
+          acc_2 = vfmaq_f32(acc_2, k_4, q);
+          acc_6 = vfmaq_f32(acc_6, k_4, q_2);
+          k = vld1_f16((const float16_t *)k_2);
+          k_4 = vcvt_f32_f16(k);
+          acc_3 = vfmaq_f32(acc_3, k_4, q);
+          acc_7 = vfmaq_f32(acc_7, k_4, q_2);
+          k = vld1_f16((const float16_t *)k_3);
+          k_4 = vcvt_f32_f16(k);
+          acc_4 = vfmaq_f32(acc_4, k_4, q);
+          acc_8 = vfmaq_f32(acc_8, k_4, q_2);
+          lhs_at += 16;
+          q_1_at += 16;
+          rhs_2 += 8;
+          k_1 += 8;
+          k_2 += 8;
+          k_3 += 8;
+        }
+        uint8_t* out = dst + s_3;
+        uint32x4_t zipped = vzip2q_u32(vreinterpretq_u32_f32(acc), vreinterpretq_u32_f32(acc_2));
+        uint32x4_t zipped_2 = vzip1q_u32(vreinterpretq_u32_f32(acc), vreinterpretq_u32_f32(acc_2));
+        uint64x2_t across = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
+            vreinterpretq_f32_u32(zipped)));
+        zipped = vzip2q_u32(vreinterpretq_u32_f32(acc_3), vreinterpretq_u32_f32(acc_4));
+        zipped_2 = vzip1q_u32(vreinterpretq_u32_f32(acc_3), vreinterpretq_u32_f32(acc_4));
+        uint64x2_t across_2 = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
+            vreinterpretq_f32_u32(zipped)));
+        uint64x2_t zipped_3 = vzip2q_u64(across, across_2);
+        uint64x2_t zipped_4 = vzip1q_u64(across, across_2);
+        float32x4_t across_3 =
+            vaddq_f32(vreinterpretq_f32_u64(zipped_4), vreinterpretq_f32_u64(zipped_3));
+        vst1q_s8((int8_t *)out, vreinterpretq_s8_f32(across_3));
+        out = out_1 + s_3;
+        zipped = vzip2q_u32(vreinterpretq_u32_f32(acc_5), vreinterpretq_u32_f32(acc_6));
+        zipped_2 = vzip1q_u32(vreinterpretq_u32_f32(acc_5), vreinterpretq_u32_f32(acc_6));
+        across = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
+            vreinterpretq_f32_u32(zipped)));
+        zipped = vzip2q_u32(vreinterpretq_u32_f32(acc_7), vreinterpretq_u32_f32(acc_8));
+        zipped_2 = vzip1q_u32(vreinterpretq_u32_f32(acc_7), vreinterpretq_u32_f32(acc_8));
+        across_2 = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
+            vreinterpretq_f32_u32(zipped)));
+        zipped_3 = vzip2q_u64(across, across_2);
+        zipped_4 = vzip1q_u64(across, across_2);
+        across_3 = vaddq_f32(vreinterpretq_f32_u64(zipped_4), vreinterpretq_f32_u64(zipped_3));
+        vst1q_s8((int8_t *)out, vreinterpretq_s8_f32(across_3));
+        n = n > 4 ? n - 4 : 0;
+        rhs_at += args->rhs_stride * 4;
+        s_3 += 16;
+        ahead_at += bytes;
+      }
+      lhs += args->lhs_stride * 2;
+      dst += args->dst_stride * 2;
+    }
+    const size_t s_3 = (args->m >> 0) & 1;
+    // rows_1 loop
+    for (size_t i_rows_1 = 0; i_rows_1 < s_3; ++i_rows_1) {
+      const size_t bytes = args->k * 2 * 4;
+      size_t n = args->n;
+      const uint8_t* rhs_at = rhs;
+      size_t s_4 = 0;
+      const uint8_t* ahead_at = ahead;
+      // positions loop: 4 per iteration
+      for (size_t i_positions = 0; i_positions < args->n; i_positions += 4) {
+        const size_t rhs_stride = args->rhs_stride;
+        const uint8_t* k_1 = n > 1 ? rhs_at + rhs_stride : rhs_at;
+        const uint8_t* k_2 = n > 2 ? k_1 + rhs_stride : k_1;
+        const uint8_t* k_3 = n > 3 ? k_2 + rhs_stride : k_2;
+        if (args->rhs_prefetch != 0) {
+          const size_t bytes_2 = args->k * 2 * 4;
+          const uint8_t* ahead_2 = ahead_at;
+          // ahead loop: 256 per iteration
+          for (size_t i_ahead = 0; i_ahead < bytes_2; i_ahead += 256) {
+            __builtin_prefetch((const void *)ahead_2, 0, 3);
+            __builtin_prefetch((const void *)(ahead_2 + 64), 0, 3);
+            __builtin_prefetch((const void *)(ahead_2 + 128), 0, 3);
+            __builtin_prefetch((const void *)(ahead_2 + 192), 0, 3);
+            ahead_2 += 256;
+          }
+        }
+        float32x4_t acc = vreinterpretq_f32_s32(vdupq_n_s32(0));
+        float32x4_t acc_2 = vreinterpretq_f32_s32(vdupq_n_s32(0));
+        float32x4_t acc_3 = vreinterpretq_f32_s32(vdupq_n_s32(0));
+        float32x4_t acc_4 = vreinterpretq_f32_s32(vdupq_n_s32(0));
+        const size_t s_5 = args->k >> 2;
+        const uint8_t* lhs_at = lhs;
+        const uint8_t* rhs_2 = rhs_at;
+        // k loop: 16 multiply-accumulates per iteration
+        for (size_t i_k = 0; i_k < s_5; ++i_k) {
+          const float32x4_t q = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)lhs_at));
+          float16x4_t k = vld1_f16((const float16_t *)rhs_2);
+          float32x4_t k_4 = vcvt_f32_f16(k);
+          acc = vfmaq_f32(acc, k_4, q);
+          k = vld1_f16((const float16_t *)k_1);
+          k_4 = vcvt_f32_f16(k);
+          acc_2 = vfmaq_f32(acc_2, k_4, q);
+          k = vld1_f16((const float16_t *)k_2);
+          k_4 = vcvt_f32_f16(k);
+          acc_3 = vfmaq_f32(acc_3, k_4, q);
+          k = vld1_f16((const float16_t *)k_3);
+          k_4 = vcvt_f32_f16(k);
+          acc_4 = vfmaq_f32(acc_4, k_4, q);
+          lhs_at += 16;
+          rhs_2 += 8;
+          k_1 += 8;
+          k_2 += 8;
+          k_3 += 8;
+        }
+        uint8_t* const out = dst + s_4;
+        uint32x4_t zipped = vzip2q_u32(vreinterpretq_u32_f32(acc), vreinterpretq_u32_f32(acc_2));
+        uint32x4_t zipped_2 = vzip1q_u32(vreinterpretq_u32_f32(acc), vreinterpretq_u32_f32(acc_2));
+        const uint64x2_t across = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
+            vreinterpretq_f32_u32(zipped)));
+        zipped = vzip2q_u32(vreinterpretq_u32_f32(acc_3), vreinterpretq_u32_f32(acc_4));
+        zipped_2 = vzip1q_u32(vreinterpretq_u32_f32(acc_3), vreinterpretq_u32_f32(acc_4));
+        const uint64x2_t across_2 = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
+            vreinterpretq_f32_u32(zipped)));
+        const uint64x2_t zipped_3 = vzip2q_u64(across, across_2);
+        const uint64x2_t zipped_4 = vzip1q_u64(across, across_2);
+        const float32x4_t across_3 =
+            vaddq_f32(vreinterpretq_f32_u64(zipped_4), vreinterpretq_f32_u64(zipped_3));
+        vst1q_s8((int8_t *)out, vreinterpretq_s8_f32(across_3));
+        n = n > 4 ? n - 4 : 0;
+        rhs_at += args->rhs_stride * 4;
+        s_4 += 16;
+        ahead_at += bytes;
+      }
+      lhs += args->lhs_stride;
+      dst += args->dst_stride;
+    }
+    rhs += args->rhs_head_stride;
+    ahead += share;
   }
 }
 

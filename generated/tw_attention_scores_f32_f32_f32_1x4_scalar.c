@@ -32,59 +32,64 @@ void tw_attention_scores_f32_f32_f32_1x4_scalar(const tw_args* args);
 #pragma GCC optimize("no-tree-loop-vectorize")
 #endif
 void tw_attention_scores_f32_f32_f32_1x4_scalar(const tw_args* args) {
-  const size_t s = args->m >> 0;
   const uint8_t* lhs = (const uint8_t*)args->lhs;
   uint8_t* dst = (uint8_t*)args->dst;
-  // rows_1 loop
-  for (size_t i_rows_1 = 0; i_rows_1 < s; ++i_rows_1) {
-    size_t n = args->n;
-    const uint8_t* rhs = (const uint8_t*)args->rhs;
-    size_t s_2 = 0;
-    // positions loop: 4 per iteration
-    for (size_t i_positions = 0; i_positions < args->n; i_positions += 4) {
-      const size_t rhs_stride = args->rhs_stride;
-      const uint8_t* k_1 = n > 1 ? rhs + rhs_stride : rhs;
-      const uint8_t* k_2 = n > 2 ? k_1 + rhs_stride : k_1;
-      const uint8_t* k_3 = n > 3 ? k_2 + rhs_stride : k_2;
-      float acc = tw_f32_of_bits(0);
-      float acc_2 = tw_f32_of_bits(0);
-      float acc_3 = tw_f32_of_bits(0);
-      float acc_4 = tw_f32_of_bits(0);
-      const size_t s_3 = args->k >> 0;
-      const uint8_t* lhs_at = lhs;
+  const uint8_t* rhs = (const uint8_t*)args->rhs;
+  // heads loop
+  for (size_t i_heads = 0; i_heads < args->heads; ++i_heads) {
+    const size_t s = args->m >> 0;
+    // rows_1 loop
+    for (size_t i_rows_1 = 0; i_rows_1 < s; ++i_rows_1) {
+      size_t n = args->n;
       const uint8_t* rhs_at = rhs;
-      // k loop: 4 multiply-accumulates per iteration
-      for (size_t i_k = 0; i_k < s_3; ++i_k) {
-        const float q = tw_f32_of_bits(tw_load_i32(lhs_at));
-        float k = tw_f32_of_bits(tw_load_i32(rhs_at));
-        float product = (k * q);
-        acc = (acc + product);
-        k = tw_f32_of_bits(tw_load_i32(k_1));
-        product = (k * q);
-        acc_2 = (acc_2 + product);
-        k = tw_f32_of_bits(tw_load_i32(k_2));
-        product = (k * q);
-        acc_3 = (acc_3 + product);
-        k = tw_f32_of_bits(tw_load_i32(k_3));
-        product = (k * q);
-        acc_4 = (acc_4 + product);
-        lhs_at += 4;
-        rhs_at += 4;
-        k_1 += 4;
-        k_2 += 4;
-        k_3 += 4;
+      size_t s_2 = 0;
+      // positions loop: 4 per iteration
+      for (size_t i_positions = 0; i_positions < args->n; i_positions += 4) {
+        const size_t rhs_stride = args->rhs_stride;
+        const uint8_t* k_1 = n > 1 ? rhs_at + rhs_stride : rhs_at;
+        const uint8_t* k_2 = n > 2 ? k_1 + rhs_stride : k_1;
+        const uint8_t* k_3 = n > 3 ? k_2 + rhs_stride : k_2;
+        float acc = tw_f32_of_bits(0);
+        float acc_2 = tw_f32_of_bits(0);
+        float acc_3 = tw_f32_of_bits(0);
+        float acc_4 = tw_f32_of_bits(0);
+        const size_t s_3 = args->k >> 0;
+        const uint8_t* lhs_at = lhs;
+        const uint8_t* rhs_2 = rhs_at;
+        // k loop: 4 multiply-accumulates per iteration
+        for (size_t i_k = 0; i_k < s_3; ++i_k) {
+          const float q = tw_f32_of_bits(tw_load_i32(lhs_at));
+          float k = tw_f32_of_bits(tw_load_i32(rhs_2));
+          float product = (k * q);
+          acc = (acc + product);
+          k = tw_f32_of_bits(tw_load_i32(k_1));
+          product = (k * q);
+          acc_2 = (acc_2 + product);
+          k = tw_f32_of_bits(tw_load_i32(k_2));
+          product = (k * q);
+          acc_3 = (acc_3 + product);
+          k = tw_f32_of_bits(tw_load_i32(k_3));
+          product = (k * q);
+          acc_4 = (acc_4 + product);
+          lhs_at += 4;
+          rhs_2 += 4;
+          k_1 += 4;
+          k_2 += 4;
+          k_3 += 4;
+        }
+        uint8_t* const out = dst + s_2;
+        tw_store_i32(out, tw_bits_of_f32(acc));
+        tw_store_i32(out + 4, tw_bits_of_f32(acc_2));
+        tw_store_i32(out + 8, tw_bits_of_f32(acc_3));
+        tw_store_i32(out + 12, tw_bits_of_f32(acc_4));
+        n = n > 4 ? n - 4 : 0;
+        rhs_at += args->rhs_stride * 4;
+        s_2 += 16;
       }
-      uint8_t* const out = dst + s_2;
-      tw_store_i32(out, tw_bits_of_f32(acc));
-      tw_store_i32(out + 4, tw_bits_of_f32(acc_2));
-      tw_store_i32(out + 8, tw_bits_of_f32(acc_3));
-      tw_store_i32(out + 12, tw_bits_of_f32(acc_4));
-      n = n > 4 ? n - 4 : 0;
-      rhs += args->rhs_stride * 4;
-      s_2 += 16;
+      lhs += args->lhs_stride;
+      dst += args->dst_stride;
     }
-    lhs += args->lhs_stride;
-    dst += args->dst_stride;
+    rhs += args->rhs_head_stride;
   }
 }
 #if defined(__GNUC__) && !defined(__clang__)

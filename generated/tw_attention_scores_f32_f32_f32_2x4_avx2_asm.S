@@ -12,9 +12,9 @@
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax lhs  rcx positions_left  rdx rows_2_left  rsi q_1  rdi args  r8 rhs  r9 -  r10 k_3  r11 k_1
-//  rbx k_2  rbp k_left  r12 lhs  r13 q_1  r14 rhs  ymm0 acc  ymm1 acc  ymm2 acc  ymm3 acc  ymm4 acc
-//  ymm5 acc  ymm6 acc  ymm7 acc  ymm8 q  ymm9 q  ymm10 k
+//  rax lhs  rcx positions_left  rdx rows_2_left  rsi q_1  rdi args  r8 heads_left  r9 -  r10 k_3
+//  r11 rhs  rbx k_1  rbp k_2  r12 k_left  r13 lhs  r14 q_1  r15 rhs  ymm0 acc  ymm1 acc  ymm2 acc
+//  ymm3 acc  ymm4 acc  ymm5 acc  ymm6 acc  ymm7 acc  ymm8 q  ymm9 q  ymm10 k
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -44,123 +44,142 @@ tw_attention_scores_f32_f32_f32_2x4_avx2_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   endbr64
-  sub rsp, 88
-  .cfi_def_cfa_offset 96
-  mov qword ptr [rsp + 40], rbx
-  .cfi_offset rbx, -56
-  mov qword ptr [rsp + 48], rbp
-  .cfi_offset rbp, -48
-  mov qword ptr [rsp + 56], r12
-  .cfi_offset r12, -40
-  mov qword ptr [rsp + 64], r13
-  .cfi_offset r13, -32
-  mov qword ptr [rsp + 72], r14
-  .cfi_offset r14, -24
-  mov qword ptr [rsp + 80], r15
-  .cfi_offset r15, -16
+  sub rsp, 136
+  .cfi_def_cfa_offset 144
+  mov qword ptr [rsp + 80], rbx
+  .cfi_offset rbx, -64
+  mov qword ptr [rsp + 88], rbp
+  .cfi_offset rbp, -56
+  mov qword ptr [rsp + 96], r12
+  .cfi_offset r12, -48
+  mov qword ptr [rsp + 104], r13
+  .cfi_offset r13, -40
+  mov qword ptr [rsp + 112], r14
+  .cfi_offset r14, -32
+  mov qword ptr [rsp + 120], r15
+  .cfi_offset r15, -24
 #elif defined(_WIN32)
   .seh_proc tw_attention_scores_f32_f32_f32_2x4_avx2_asm
-  sub rsp, 200
-  .seh_stackalloc 200
-  mov qword ptr [rsp + 40], rsi
-  .seh_savereg rsi, 40
-  mov qword ptr [rsp + 48], rdi
-  .seh_savereg rdi, 48
-  mov qword ptr [rsp + 56], rbx
-  .seh_savereg rbx, 56
-  mov qword ptr [rsp + 64], rbp
-  .seh_savereg rbp, 64
-  mov qword ptr [rsp + 72], r12
-  .seh_savereg r12, 72
-  mov qword ptr [rsp + 80], r13
-  .seh_savereg r13, 80
-  mov qword ptr [rsp + 88], r14
-  .seh_savereg r14, 88
-  mov qword ptr [rsp + 96], r15
-  .seh_savereg r15, 96
-  vmovaps xmmword ptr [rsp + 112], xmm6
-  .seh_savexmm xmm6, 112
-  vmovaps xmmword ptr [rsp + 128], xmm7
-  .seh_savexmm xmm7, 128
-  vmovaps xmmword ptr [rsp + 144], xmm8
-  .seh_savexmm xmm8, 144
-  vmovaps xmmword ptr [rsp + 160], xmm9
-  .seh_savexmm xmm9, 160
-  vmovaps xmmword ptr [rsp + 176], xmm10
-  .seh_savexmm xmm10, 176
+  sub rsp, 232
+  .seh_stackalloc 232
+  mov qword ptr [rsp + 80], rsi
+  .seh_savereg rsi, 80
+  mov qword ptr [rsp + 88], rdi
+  .seh_savereg rdi, 88
+  mov qword ptr [rsp + 96], rbx
+  .seh_savereg rbx, 96
+  mov qword ptr [rsp + 104], rbp
+  .seh_savereg rbp, 104
+  mov qword ptr [rsp + 112], r12
+  .seh_savereg r12, 112
+  mov qword ptr [rsp + 120], r13
+  .seh_savereg r13, 120
+  mov qword ptr [rsp + 128], r14
+  .seh_savereg r14, 128
+  mov qword ptr [rsp + 136], r15
+  .seh_savereg r15, 136
+  vmovaps xmmword ptr [rsp + 144], xmm6
+  .seh_savexmm xmm6, 144
+  vmovaps xmmword ptr [rsp + 160], xmm7
+  .seh_savexmm xmm7, 160
+  vmovaps xmmword ptr [rsp + 176], xmm8
+  .seh_savexmm xmm8, 176
+  vmovaps xmmword ptr [rsp + 192], xmm9
+  .seh_savexmm xmm9, 192
+  vmovaps xmmword ptr [rsp + 208], xmm10
+  .seh_savexmm xmm10, 208
   .seh_endprologue
   mov rdi, rcx
 #endif
   mov rax, qword ptr [rdi + 8*5]                         // lhs
   mov rcx, qword ptr [rdi + 8*12]                        // dst
+  mov rdx, qword ptr [rdi + 8*10]                        // rhs
+  mov rsi, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  lea rsi, [rdx + rsi]                                   // ahead
+  mov r8, qword ptr [rdi + 8*3]                          // k
+  mov r9, 4
+  imul r8, r9
+  mov r9, qword ptr [rdi + 8*2]                          // n
+  imul r9, r8                                            // share
+  mov qword ptr [rsp + 0], r9                            // share, kept in the frame
+  mov r8, qword ptr [rdi + 8*20]                         // heads
+  test r8, r8
+  jz L(heads_done)
+L(heads):
+  mov qword ptr [rsp + 16], rsi                          // ahead, kept in the frame
+  mov qword ptr [rsp + 8], rdx                           // rhs, kept in the frame
   mov rdx, qword ptr [rdi + 8*1]                         // m
   shr rdx, 1
   test rdx, rdx
   jz L(rows_2_done)
 L(rows_2):
-  mov qword ptr [rsp + 24], rcx                          // dst, kept in the frame
+  mov qword ptr [rsp + 48], rcx                          // dst, kept in the frame
   mov rcx, qword ptr [rdi + 8*2]                         // n
   mov rsi, qword ptr [rdi + 8*6]                         // lhs_stride
   lea rsi, [rax + rsi]                                   // q_1
-  mov r8, qword ptr [rdi + 8*13]                         // dst_stride
-  mov r9, qword ptr [rsp + 24]                           // dst
-  lea r8, [r9 + r8]                                      // out_1
-  mov qword ptr [rsp + 8], r8                            // out_1, kept in the frame
-  mov r8, qword ptr [rdi + 8*10]                         // rhs
+  mov r9, qword ptr [rdi + 8*13]                         // dst_stride
+  mov r10, qword ptr [rsp + 48]                          // dst
+  lea r9, [r10 + r9]                                     // out_1
+  mov qword ptr [rsp + 32], r9                           // out_1, kept in the frame
+  mov r9, qword ptr [rdi + 8*3]                          // k
+  mov r10, 4
+  imul r9, r10
+  mov r10, 4
+  imul r9, r10                                           // bytes
+  mov qword ptr [rsp + 24], r9                           // bytes, kept in the frame
   mov r9, 0
   mov r10, rcx                                           // n
+  mov r11, qword ptr [rsp + 8]                           // rhs
+  mov rbx, qword ptr [rsp + 16]                          // ahead
   test rcx, rcx
   jz L(positions_done)
 L(positions):
-  mov qword ptr [rsp + 0], r10                           // n, kept in the frame
+  mov qword ptr [rsp + 64], rbx                          // ahead, kept in the frame
+  mov qword ptr [rsp + 40], r10                          // n, kept in the frame
   mov r10, qword ptr [rdi + 8*11]                        // rhs_stride
-  mov r11, 1
-  mov rbx, qword ptr [rsp + 0]                           // n
-  cmp rbx, r11
-  cmovb rbx, r11
-  sub rbx, r11
-  lea r11, [r8 + r10]
-  test rbx, rbx                                          // k_1
-  cmovz r11, r8
-  mov rbx, 2
-  mov rbp, qword ptr [rsp + 0]                           // n
+  mov rbx, 1
+  mov rbp, qword ptr [rsp + 40]                          // n
   cmp rbp, rbx
   cmovb rbp, rbx
   sub rbp, rbx
   lea rbx, [r11 + r10]
-  test rbp, rbp                                          // k_2
+  test rbp, rbp                                          // k_1
   cmovz rbx, r11
-  mov rbp, 3
-  mov r12, qword ptr [rsp + 0]                           // n
+  mov rbp, 2
+  mov r12, qword ptr [rsp + 40]                          // n
   cmp r12, rbp
   cmovb r12, rbp
   sub r12, rbp
-  lea r10, [rbx + r10]
-  test r12, r12                                          // k_3
-  cmovz r10, rbx
-  mov rbp, qword ptr [rdi + 8*19]                        // rhs_prefetch
-  mov r12, 0
-  cmp rbp, r12                                           // unless rhs_prefetch not_equal 
+  lea rbp, [rbx + r10]
+  test r12, r12                                          // k_2
+  cmovz rbp, rbx
+  mov r12, 3
+  mov r13, qword ptr [rsp + 40]                          // n
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
+  lea r10, [rbp + r10]
+  test r13, r13                                          // k_3
+  cmovz r10, rbp
+  mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  mov r13, 0
+  cmp r12, r13                                           // unless rhs_prefetch not_equal 
   je L(if_done)
   mov r12, qword ptr [rdi + 8*3]                         // k
   mov r13, 4
+  imul r12, r13
+  mov r13, 4
   imul r12, r13                                          // bytes
-  lea r13, [r8 + rbp]                                    // ahead
-  lea r14, [r11 + rbp]                                   // ahead
-  lea r15, [rbx + rbp]                                   // ahead
-  lea rbp, [r10 + rbp]                                   // ahead
+  mov r13, qword ptr [rsp + 64]                          // ahead
   test r12, r12
   jz L(ahead_done)
 L(ahead):
   prefetcht0 byte ptr [r13 + 0]                          // ahead
-  lea r13, [r13 + 64]
-  prefetcht0 byte ptr [r14 + 0]                          // ahead
-  lea r14, [r14 + 64]
-  prefetcht0 byte ptr [r15 + 0]                          // ahead
-  lea r15, [r15 + 64]
-  prefetcht0 byte ptr [rbp + 0]                          // ahead
-  lea rbp, [rbp + 64]
-  sub r12, 64                                            // next ahead
+  prefetcht0 byte ptr [r13 + 64]                         // ahead
+  prefetcht0 byte ptr [r13 + 128]                        // ahead
+  prefetcht0 byte ptr [r13 + 192]                        // ahead
+  lea r13, [r13 + 256]
+  sub r12, 256                                           // next ahead
   ja L(ahead)
 L(ahead_done):
 L(if_done):
@@ -172,39 +191,39 @@ L(if_done):
   vpxor xmm5, xmm5, xmm5                                 // acc
   vpxor xmm6, xmm6, xmm6                                 // acc
   vpxor xmm7, xmm7, xmm7                                 // acc
-  mov rbp, qword ptr [rdi + 8*3]                         // k
-  shr rbp, 3
-  mov r12, rax                                           // lhs
-  mov r13, rsi                                           // q_1
-  mov r14, r8                                            // rhs
-  test rbp, rbp
+  mov r12, qword ptr [rdi + 8*3]                         // k
+  shr r12, 3
+  mov r13, rax                                           // lhs
+  mov r14, rsi                                           // q_1
+  mov r15, r11                                           // rhs
+  test r12, r12
   jz L(k_done)
   .balign 64
 L(k):
-  vmovdqu ymm8, ymmword ptr [r12 + 0]                    // q
-  vmovdqu ymm9, ymmword ptr [r13 + 0]                    // q
-  vmovdqu ymm10, ymmword ptr [r14 + 0]                   // k
+  vmovdqu ymm8, ymmword ptr [r13 + 0]                    // q
+  vmovdqu ymm9, ymmword ptr [r14 + 0]                    // q
+  vmovdqu ymm10, ymmword ptr [r15 + 0]                   // k
   vfmadd231ps ymm0, ymm10, ymm8                          // acc
   vfmadd231ps ymm4, ymm10, ymm9                          // acc
-  vmovdqu ymm10, ymmword ptr [r11 + 0]                   // k
+  vmovdqu ymm10, ymmword ptr [rbx + 0]                   // k
   vfmadd231ps ymm1, ymm10, ymm8                          // acc
   vfmadd231ps ymm5, ymm10, ymm9                          // acc
-  vmovdqu ymm10, ymmword ptr [rbx + 0]                   // k
+  vmovdqu ymm10, ymmword ptr [rbp + 0]                   // k
   vfmadd231ps ymm2, ymm10, ymm8                          // acc
   vfmadd231ps ymm6, ymm10, ymm9                          // acc
   vmovdqu ymm10, ymmword ptr [r10 + 0]                   // k
   vfmadd231ps ymm3, ymm10, ymm8                          // acc
   vfmadd231ps ymm7, ymm10, ymm9                          // acc
-  lea r12, [r12 + 32]
   lea r13, [r13 + 32]
   lea r14, [r14 + 32]
-  lea r11, [r11 + 32]
+  lea r15, [r15 + 32]
   lea rbx, [rbx + 32]
+  lea rbp, [rbp + 32]
   lea r10, [r10 + 32]
-  sub rbp, 1                                             // next k
+  sub r12, 1                                             // next k
   ja L(k)
 L(k_done):
-  mov r10, qword ptr [rsp + 24]                          // dst
+  mov r10, qword ptr [rsp + 48]                          // dst
   lea r10, [r10 + r9]                                    // out
   vpunpckhdq ymm8, ymm0, ymm1                            // zipped
   vpunpckldq ymm0, ymm0, ymm1                            // zipped
@@ -220,7 +239,7 @@ L(k_done):
   vaddps ymm0, ymm0, ymm1                                // across
   vextracti128 xmm0, ymm0, 0                             // out
   vmovdqu xmmword ptr [r10 + 0], xmm0                    // out
-  mov r10, qword ptr [rsp + 8]                           // out_1
+  mov r10, qword ptr [rsp + 32]                          // out_1
   lea r10, [r10 + r9]                                    // out
   vpunpckhdq ymm0, ymm4, ymm5                            // zipped
   vpunpckldq ymm1, ymm4, ymm5                            // zipped
@@ -236,16 +255,19 @@ L(k_done):
   vaddps ymm0, ymm0, ymm1                                // across
   vextracti128 xmm0, ymm0, 0                             // out
   vmovdqu xmmword ptr [r10 + 0], xmm0                    // out
-  mov r11, qword ptr [rdi + 8*11]                        // rhs_stride
+  mov rbx, qword ptr [rdi + 8*11]                        // rhs_stride
   mov r10, 4
-  imul r11, r10
-  mov rbx, 4
-  mov r10, qword ptr [rsp + 0]                           // n
-  cmp r10, rbx
-  cmovb r10, rbx
-  sub r10, rbx
-  lea r8, [r8 + r11]                                     // k
+  imul rbx, r10
+  mov rbp, 4
+  mov r10, qword ptr [rsp + 40]                          // n
+  cmp r10, rbp
+  cmovb r10, rbp
+  sub r10, rbp
+  lea r11, [r11 + rbx]                                   // k
   lea r9, [r9 + 16]
+  mov rbx, qword ptr [rsp + 24]                          // bytes
+  mov rbp, qword ptr [rsp + 64]                          // ahead
+  lea rbx, [rbp + rbx]                                   // ahead
   sub rcx, 4                                             // next positions
   ja L(positions)
 L(positions_done):
@@ -256,7 +278,7 @@ L(positions_done):
   mov rcx, qword ptr [rdi + 8*13]                        // dst_stride
   mov rsi, 2
   imul rcx, rsi
-  mov rsi, qword ptr [rsp + 24]                          // dst
+  mov rsi, qword ptr [rsp + 48]                          // dst
   lea rcx, [rsi + rcx]                                   // row
   sub rdx, 1                                             // next rows_2
   ja L(rows_2)
@@ -267,63 +289,65 @@ L(rows_2_done):
   test rdx, rdx
   jz L(rows_1_done)
 L(rows_1):
-  mov qword ptr [rsp + 32], rcx                          // dst, kept in the frame
+  mov qword ptr [rsp + 72], rcx                          // dst, kept in the frame
   mov rcx, qword ptr [rdi + 8*2]                         // n
-  mov rsi, qword ptr [rdi + 8*10]                        // rhs
-  mov r8, 0
+  mov rsi, qword ptr [rdi + 8*3]                         // k
+  mov r9, 4
+  imul rsi, r9
+  mov r9, 4
+  imul rsi, r9                                           // bytes
+  mov qword ptr [rsp + 56], rsi                          // bytes, kept in the frame
+  mov rsi, 0
   mov r9, rcx                                            // n
+  mov r10, qword ptr [rsp + 8]                           // rhs
+  mov r11, qword ptr [rsp + 16]                          // ahead
   test rcx, rcx
   jz L(positions_2_done)
 L(positions_2):
-  mov qword ptr [rsp + 16], r9                           // n, kept in the frame
-  mov r9, qword ptr [rdi + 8*11]                         // rhs_stride
-  mov r10, 1
-  mov r11, qword ptr [rsp + 16]                          // n
-  cmp r11, r10
-  cmovb r11, r10
-  sub r11, r10
-  lea r10, [rsi + r9]
-  test r11, r11                                          // k_1
-  cmovz r10, rsi
-  mov r11, 2
-  mov rbx, qword ptr [rsp + 16]                          // n
-  cmp rbx, r11
-  cmovb rbx, r11
-  sub rbx, r11
-  lea r11, [r10 + r9]
-  test rbx, rbx                                          // k_2
-  cmovz r11, r10
-  mov rbx, 3
-  mov rbp, qword ptr [rsp + 16]                          // n
-  cmp rbp, rbx
-  cmovb rbp, rbx
-  sub rbp, rbx
-  lea r9, [r11 + r9]
-  test rbp, rbp                                          // k_3
-  cmovz r9, r11
-  mov rbx, qword ptr [rdi + 8*19]                        // rhs_prefetch
-  mov rbp, 0
-  cmp rbx, rbp                                           // unless rhs_prefetch not_equal 
+  mov rbx, qword ptr [rdi + 8*11]                        // rhs_stride
+  mov rbp, 1
+  mov r12, r9                                            // n
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
+  lea rbp, [r10 + rbx]
+  test r12, r12                                          // k_1
+  cmovz rbp, r10
+  mov r12, 2
+  mov r13, r9                                            // n
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
+  lea r12, [rbp + rbx]
+  test r13, r13                                          // k_2
+  cmovz r12, rbp
+  mov r13, 3
+  mov r14, r9                                            // n
+  cmp r14, r13
+  cmovb r14, r13
+  sub r14, r13
+  lea rbx, [r12 + rbx]
+  test r14, r14                                          // k_3
+  cmovz rbx, r12
+  mov r13, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  mov r14, 0
+  cmp r13, r14                                           // unless rhs_prefetch not_equal 
   je L(if_2_done)
-  lea rbp, [rsi + rbx]                                   // ahead
-  lea r12, [r10 + rbx]                                   // ahead
-  lea r13, [r11 + rbx]                                   // ahead
-  lea rbx, [r9 + rbx]                                    // ahead
-  mov r14, qword ptr [rdi + 8*3]                         // k
-  mov r15, 4
-  imul r14, r15                                          // bytes
-  test r14, r14
+  mov r13, qword ptr [rdi + 8*3]                         // k
+  mov r14, 4
+  imul r13, r14
+  mov r14, 4
+  imul r13, r14                                          // bytes
+  mov r14, r11                                           // ahead
+  test r13, r13
   jz L(ahead_2_done)
 L(ahead_2):
-  prefetcht0 byte ptr [rbp + 0]                          // ahead
-  lea rbp, [rbp + 64]
-  prefetcht0 byte ptr [r12 + 0]                          // ahead
-  lea r12, [r12 + 64]
-  prefetcht0 byte ptr [r13 + 0]                          // ahead
-  lea r13, [r13 + 64]
-  prefetcht0 byte ptr [rbx + 0]                          // ahead
-  lea rbx, [rbx + 64]
-  sub r14, 64                                            // next ahead
+  prefetcht0 byte ptr [r14 + 0]                          // ahead
+  prefetcht0 byte ptr [r14 + 64]                         // ahead
+  prefetcht0 byte ptr [r14 + 128]                        // ahead
+  prefetcht0 byte ptr [r14 + 192]                        // ahead
+  lea r14, [r14 + 256]
+  sub r13, 256                                           // next ahead
   ja L(ahead_2)
 L(ahead_2_done):
 L(if_2_done):
@@ -331,33 +355,33 @@ L(if_2_done):
   vpxor xmm1, xmm1, xmm1                                 // acc
   vpxor xmm2, xmm2, xmm2                                 // acc
   vpxor xmm3, xmm3, xmm3                                 // acc
-  mov rbx, qword ptr [rdi + 8*3]                         // k
-  shr rbx, 3
-  mov rbp, rax                                           // lhs
-  mov r12, rsi                                           // rhs
-  test rbx, rbx
+  mov r13, qword ptr [rdi + 8*3]                         // k
+  shr r13, 3
+  mov r14, rax                                           // lhs
+  mov r15, r10                                           // rhs
+  test r13, r13
   jz L(k_2_done)
   .balign 64
 L(k_2):
-  vmovdqu ymm4, ymmword ptr [rbp + 0]                    // q
-  vmovdqu ymm5, ymmword ptr [r12 + 0]                    // k
+  vmovdqu ymm4, ymmword ptr [r14 + 0]                    // q
+  vmovdqu ymm5, ymmword ptr [r15 + 0]                    // k
   vfmadd231ps ymm0, ymm5, ymm4                           // acc
-  vmovdqu ymm5, ymmword ptr [r10 + 0]                    // k
+  vmovdqu ymm5, ymmword ptr [rbp + 0]                    // k
   vfmadd231ps ymm1, ymm5, ymm4                           // acc
-  vmovdqu ymm5, ymmword ptr [r11 + 0]                    // k
+  vmovdqu ymm5, ymmword ptr [r12 + 0]                    // k
   vfmadd231ps ymm2, ymm5, ymm4                           // acc
-  vmovdqu ymm5, ymmword ptr [r9 + 0]                     // k
+  vmovdqu ymm5, ymmword ptr [rbx + 0]                    // k
   vfmadd231ps ymm3, ymm5, ymm4                           // acc
+  lea r14, [r14 + 32]
+  lea r15, [r15 + 32]
   lea rbp, [rbp + 32]
   lea r12, [r12 + 32]
-  lea r10, [r10 + 32]
-  lea r11, [r11 + 32]
-  lea r9, [r9 + 32]
-  sub rbx, 1                                             // next k
+  lea rbx, [rbx + 32]
+  sub r13, 1                                             // next k
   ja L(k_2)
 L(k_2_done):
-  mov r9, qword ptr [rsp + 32]                           // dst
-  lea r9, [r9 + r8]                                      // out
+  mov rbx, qword ptr [rsp + 72]                          // dst
+  lea rbx, [rbx + rsi]                                   // out
   vpunpckhdq ymm4, ymm0, ymm1                            // zipped
   vpunpckldq ymm0, ymm0, ymm1                            // zipped
   vaddps ymm0, ymm0, ymm4                                // across
@@ -371,17 +395,18 @@ L(k_2_done):
   vperm2i128 ymm0, ymm0, ymm0, 0x20                      // moved
   vaddps ymm0, ymm0, ymm1                                // across
   vextracti128 xmm0, ymm0, 0                             // out
-  vmovdqu xmmword ptr [r9 + 0], xmm0                     // out
-  mov r10, qword ptr [rdi + 8*11]                        // rhs_stride
-  mov r9, 4
-  imul r10, r9
-  mov r11, 4
-  mov r9, qword ptr [rsp + 16]                           // n
-  cmp r9, r11
-  cmovb r9, r11
-  sub r9, r11
-  lea rsi, [rsi + r10]                                   // k
-  lea r8, [r8 + 16]
+  vmovdqu xmmword ptr [rbx + 0], xmm0                    // out
+  mov rbx, qword ptr [rdi + 8*11]                        // rhs_stride
+  mov rbp, 4
+  imul rbx, rbp
+  mov rbp, 4
+  cmp r9, rbp
+  cmovb r9, rbp
+  sub r9, rbp
+  lea r10, [r10 + rbx]                                   // k
+  lea rsi, [rsi + 16]
+  mov rbx, qword ptr [rsp + 56]                          // bytes
+  lea r11, [r11 + rbx]                                   // ahead
   sub rcx, 4                                             // next positions
   ja L(positions_2)
 L(positions_2_done):
@@ -392,39 +417,48 @@ L(positions_2_done):
   mov rcx, qword ptr [rdi + 8*13]                        // dst_stride
   mov rsi, 1
   imul rcx, rsi
-  mov rsi, qword ptr [rsp + 32]                          // dst
+  mov rsi, qword ptr [rsp + 72]                          // dst
   lea rcx, [rsi + rcx]                                   // row
   sub rdx, 1                                             // next rows_1
   ja L(rows_1)
 L(rows_1_done):
+  mov rdx, qword ptr [rdi + 8*21]                        // rhs_head_stride
+  mov rsi, qword ptr [rsp + 8]                           // rhs
+  lea rdx, [rsi + rdx]                                   // head
+  mov rsi, qword ptr [rsp + 0]                           // share
+  mov r9, qword ptr [rsp + 16]                           // ahead
+  lea rsi, [r9 + rsi]                                    // ahead
+  sub r8, 1                                              // next heads
+  ja L(heads)
+L(heads_done):
 #if defined(__ELF__) || defined(__APPLE__)
-  mov rbx, qword ptr [rsp + 40]
-  mov rbp, qword ptr [rsp + 48]
-  mov r12, qword ptr [rsp + 56]
-  mov r13, qword ptr [rsp + 64]
-  mov r14, qword ptr [rsp + 72]
-  mov r15, qword ptr [rsp + 80]
-  add rsp, 88
+  mov rbx, qword ptr [rsp + 80]
+  mov rbp, qword ptr [rsp + 88]
+  mov r12, qword ptr [rsp + 96]
+  mov r13, qword ptr [rsp + 104]
+  mov r14, qword ptr [rsp + 112]
+  mov r15, qword ptr [rsp + 120]
+  add rsp, 136
   .cfi_def_cfa_offset 8
   vzeroupper
   ret
   .cfi_endproc
 #elif defined(_WIN32)
   vzeroupper
-  mov rsi, qword ptr [rsp + 40]
-  mov rdi, qword ptr [rsp + 48]
-  mov rbx, qword ptr [rsp + 56]
-  mov rbp, qword ptr [rsp + 64]
-  mov r12, qword ptr [rsp + 72]
-  mov r13, qword ptr [rsp + 80]
-  mov r14, qword ptr [rsp + 88]
-  mov r15, qword ptr [rsp + 96]
-  vmovaps xmm6, xmmword ptr [rsp + 112]
-  vmovaps xmm7, xmmword ptr [rsp + 128]
-  vmovaps xmm8, xmmword ptr [rsp + 144]
-  vmovaps xmm9, xmmword ptr [rsp + 160]
-  vmovaps xmm10, xmmword ptr [rsp + 176]
-  add rsp, 200
+  mov rsi, qword ptr [rsp + 80]
+  mov rdi, qword ptr [rsp + 88]
+  mov rbx, qword ptr [rsp + 96]
+  mov rbp, qword ptr [rsp + 104]
+  mov r12, qword ptr [rsp + 112]
+  mov r13, qword ptr [rsp + 120]
+  mov r14, qword ptr [rsp + 128]
+  mov r15, qword ptr [rsp + 136]
+  vmovaps xmm6, xmmword ptr [rsp + 144]
+  vmovaps xmm7, xmmword ptr [rsp + 160]
+  vmovaps xmm8, xmmword ptr [rsp + 176]
+  vmovaps xmm9, xmmword ptr [rsp + 192]
+  vmovaps xmm10, xmmword ptr [rsp + 208]
+  add rsp, 232
   ret
   .seh_endproc
 #endif

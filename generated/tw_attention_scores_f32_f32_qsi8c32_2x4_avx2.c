@@ -50,13 +50,13 @@ void tw_attention_scores_f32_f32_qsi8c32_2x4_avx2(const tw_args* args) {
       const uint8_t* k_3 = n > 3 ? k_2 + rhs_stride : k_2;
       const size_t rhs_prefetch = args->rhs_prefetch;
       if (rhs_prefetch != 0) {
-        const size_t bytes = (args->k >> 5) * 34;
+        const size_t s_3 = (args->k >> 5) * 34;
         const uint8_t* ahead = rhs + rhs_prefetch;
         const uint8_t* ahead_2 = k_1 + rhs_prefetch;
         const uint8_t* ahead_3 = k_2 + rhs_prefetch;
         const uint8_t* ahead_4 = k_3 + rhs_prefetch;
         // ahead loop: 64 per iteration
-        for (size_t i_ahead = 0; i_ahead < bytes; i_ahead += 64) {
+        for (size_t i_ahead = 0; i_ahead < s_3; i_ahead += 64) {
           _mm_prefetch((const char *)ahead, _MM_HINT_T0);
           _mm_prefetch((const char *)ahead_2, _MM_HINT_T0);
           _mm_prefetch((const char *)ahead_3, _MM_HINT_T0);
@@ -290,13 +290,13 @@ void tw_attention_scores_f32_f32_qsi8c32_2x4_avx2(const tw_args* args) {
       const uint8_t* k_3 = n > 3 ? k_2 + rhs_stride : k_2;
       const size_t rhs_prefetch = args->rhs_prefetch;
       if (rhs_prefetch != 0) {
-        const size_t bytes = (args->k >> 5) * 34;
+        const size_t s_4 = (args->k >> 5) * 34;
         const uint8_t* ahead = rhs + rhs_prefetch;
         const uint8_t* ahead_2 = k_1 + rhs_prefetch;
         const uint8_t* ahead_3 = k_2 + rhs_prefetch;
         const uint8_t* ahead_4 = k_3 + rhs_prefetch;
         // ahead loop: 64 per iteration
-        for (size_t i_ahead = 0; i_ahead < bytes; i_ahead += 64) {
+        for (size_t i_ahead = 0; i_ahead < s_4; i_ahead += 64) {
           _mm_prefetch((const char *)ahead, _MM_HINT_T0);
           _mm_prefetch((const char *)ahead_2, _MM_HINT_T0);
           _mm_prefetch((const char *)ahead_3, _MM_HINT_T0);

@@ -155,7 +155,7 @@ L(positions):
   mov r12, qword ptr [rdi + 8*3]                         // k
   shr r12, 5
   mov r13, 34
-  imul r12, r13                                          // bytes
+  imul r12, r13
   lea r13, [r8 + rbp]                                    // ahead
   lea r14, [r11 + rbp]                                   // ahead
   lea r15, [rbx + rbp]                                   // ahead
@@ -406,7 +406,7 @@ L(positions_2):
   mov r14, qword ptr [rdi + 8*3]                         // k
   shr r14, 5
   mov r15, 34
-  imul r14, r15                                          // bytes
+  imul r14, r15
   test r14, r14
   jz L(ahead_2_done)
 L(ahead_2):

@@ -180,7 +180,7 @@ L(positions):
   mov rbp, qword ptr [rbp + 8*3]                         // k
   shr rbp, 5
   mov r12, 34
-  imul rbp, r12                                          // bytes
+  imul rbp, r12
   lea r12, [r8 + rbx]                                    // ahead
   lea r13, [r10 + rbx]                                   // ahead
   lea r14, [r11 + rbx]                                   // ahead
@@ -481,7 +481,7 @@ L(positions_2):
   mov r12, qword ptr [r12 + 8*3]                         // k
   shr r12, 5
   mov r13, 34
-  imul r12, r13                                          // bytes
+  imul r12, r13
   lea r13, [r8 + rbp]                                    // ahead
   lea r14, [r11 + rbp]                                   // ahead
   lea r15, [rbx + rbp]                                   // ahead
@@ -701,7 +701,7 @@ L(positions_3):
   mov r14, qword ptr [r14 + 8*3]                         // k
   shr r14, 5
   mov r15, 34
-  imul r14, r15                                          // bytes
+  imul r14, r15
   test r14, r14
   jz L(ahead_3_done)
 L(ahead_3):

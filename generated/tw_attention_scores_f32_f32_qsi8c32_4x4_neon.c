@@ -55,13 +55,13 @@ void tw_attention_scores_f32_f32_qsi8c32_4x4_neon(const tw_args* args) {
       const uint8_t* k_3 = n > 3 ? k_2 + rhs_stride : k_2;
       const size_t rhs_prefetch = args->rhs_prefetch;
       if (rhs_prefetch != 0) {
-        const size_t bytes = (args->k >> 5) * 34;
+        const size_t s_3 = (args->k >> 5) * 34;
         const uint8_t* ahead = rhs + rhs_prefetch;
         const uint8_t* ahead_2 = k_1 + rhs_prefetch;
         const uint8_t* ahead_3 = k_2 + rhs_prefetch;
         const uint8_t* ahead_4 = k_3 + rhs_prefetch;
         // ahead loop: 64 per iteration
-        for (size_t i_ahead = 0; i_ahead < bytes; i_ahead += 64) {
+        for (size_t i_ahead = 0; i_ahead < s_3; i_ahead += 64) {
           __builtin_prefetch((const void *)ahead, 0, 3);
           __builtin_prefetch((const void *)ahead_2, 0, 3);
           __builtin_prefetch((const void *)ahead_3, 0, 3);
@@ -477,13 +477,13 @@ void tw_attention_scores_f32_f32_qsi8c32_4x4_neon(const tw_args* args) {
       const uint8_t* k_3 = n > 3 ? k_2 + rhs_stride : k_2;
       const size_t rhs_prefetch = args->rhs_prefetch;
       if (rhs_prefetch != 0) {
-        const size_t bytes = (args->k >> 5) * 34;
+        const size_t s_4 = (args->k >> 5) * 34;
         const uint8_t* ahead = rhs + rhs_prefetch;
         const uint8_t* ahead_2 = k_1 + rhs_prefetch;
         const uint8_t* ahead_3 = k_2 + rhs_prefetch;
         const uint8_t* ahead_4 = k_3 + rhs_prefetch;
         // ahead loop: 64 per iteration
-        for (size_t i_ahead = 0; i_ahead < bytes; i_ahead += 64) {
+        for (size_t i_ahead = 0; i_ahead < s_4; i_ahead += 64) {
           __builtin_prefetch((const void *)ahead, 0, 3);
           __builtin_prefetch((const void *)ahead_2, 0, 3);
           __builtin_prefetch((const void *)ahead_3, 0, 3);
@@ -779,13 +779,13 @@ void tw_attention_scores_f32_f32_qsi8c32_4x4_neon(const tw_args* args) {
       const uint8_t* k_3 = n > 3 ? k_2 + rhs_stride : k_2;
       const size_t rhs_prefetch = args->rhs_prefetch;
       if (rhs_prefetch != 0) {
-        const size_t bytes = (args->k >> 5) * 34;
+        const size_t s_5 = (args->k >> 5) * 34;
         const uint8_t* ahead = rhs + rhs_prefetch;
         const uint8_t* ahead_2 = k_1 + rhs_prefetch;
         const uint8_t* ahead_3 = k_2 + rhs_prefetch;
         const uint8_t* ahead_4 = k_3 + rhs_prefetch;
         // ahead loop: 64 per iteration
-        for (size_t i_ahead = 0; i_ahead < bytes; i_ahead += 64) {
+        for (size_t i_ahead = 0; i_ahead < s_5; i_ahead += 64) {
           __builtin_prefetch((const void *)ahead, 0, 3);
           __builtin_prefetch((const void *)ahead_2, 0, 3);
           __builtin_prefetch((const void *)ahead_3, 0, 3);

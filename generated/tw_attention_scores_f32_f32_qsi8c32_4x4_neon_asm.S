@@ -137,7 +137,7 @@ L(positions):
   ldr x22, [x0, #8*3]                                    // k
   lsr x22, x22, #5
   mov x23, #34
-  mul x22, x22, x23                                      // bytes
+  mul x22, x22, x23
   cbz x22, L(ahead_done)
 L(ahead):
   prfm pldl1keep, [x19, #0]                              // ahead
@@ -611,7 +611,7 @@ L(positions_2):
   ldr x17, [x0, #8*3]                                    // k
   lsr x17, x17, #5
   mov x19, #34
-  mul x17, x17, x19                                      // bytes
+  mul x17, x17, x19
   cbz x17, L(ahead_2_done)
 L(ahead_2):
   prfm pldl1keep, [x14, #0]                              // ahead
@@ -975,7 +975,7 @@ L(positions_3):
   ldr x15, [x0, #8*3]                                    // k
   lsr x15, x15, #5
   mov x16, #34
-  mul x15, x15, x16                                      // bytes
+  mul x15, x15, x16
   cbz x15, L(ahead_3_done)
 L(ahead_3):
   prfm pldl1keep, [x12, #0]                              // ahead

@@ -12,11 +12,11 @@
 // again  tilewright generate
 //
 // Registers in loop k:
-//  x0 args  x1 lhs  x2 dst  x3 rows_4_left  x4 state_3  x5 state_1  x6 state_2  x7 out_3  x8 out_1
-//  x9 out_2  x10 rest  x11 columns_left  x12 rhs  x13 -  x14 out  x15 out  x16 out  x17 out  x19 w
-//  x20 w  x21 w  x22 w  x23 k_left  x24 rhs ...  x25 rhs_stride  v0 acc  v1 acc  v2 acc  v3 acc
-//  v4 acc  v5 acc  v6 acc  v7 acc  v16 acc  v17 acc  v18 acc  v19 acc  v20 acc  v21 acc  v22 acc
-//  v23 acc  v24 v  v25 v  v26 v  v27 v  v28 w
+//  x0 args  x1 lhs  x2 dst  x3 rows_4_left  x4 state_3  x5 heads_left  x6 state_1  x7 state_2
+//  x8 out_3  x9 out_1  x10 out_2  x11 rest  x12 columns_left  x13 -  x14 rhs  x15 ahead  x16 out
+//  x17 out  x19 out  x20 out  x21 w  x22 w  x23 w  x24 w  x25 k_left  x26 rhs ...  x27 rhs_stride
+//  v0 acc  v1 acc  v2 acc  v3 acc  v4 acc  v5 acc  v6 acc  v7 acc  v16 acc  v17 acc  v18 acc
+//  v19 acc  v20 acc  v21 acc  v22 acc  v23 acc  v24 v  v25 v  v26 v  v27 v  v28 w
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
 #if defined(__ELF__)
 #define L(name) .L##name
@@ -45,384 +45,419 @@ tw_attention_values_f32_f32_bf16_4x16_neon_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
-  sub sp, sp, #64
-  .cfi_def_cfa_offset 64
-  str x19, [sp, #0]
-  .cfi_offset x19, -64
-  str x20, [sp, #8]
-  .cfi_offset x20, -56
-  str x21, [sp, #16]
-  .cfi_offset x21, -48
-  str x22, [sp, #24]
-  .cfi_offset x22, -40
-  str x23, [sp, #32]
-  .cfi_offset x23, -32
-  str x24, [sp, #40]
-  .cfi_offset x24, -24
-  str x25, [sp, #48]
-  .cfi_offset x25, -16
+  sub sp, sp, #112
+  .cfi_def_cfa_offset 112
+  str x19, [sp, #24]
+  .cfi_offset x19, -88
+  str x20, [sp, #32]
+  .cfi_offset x20, -80
+  str x21, [sp, #40]
+  .cfi_offset x21, -72
+  str x22, [sp, #48]
+  .cfi_offset x22, -64
+  str x23, [sp, #56]
+  .cfi_offset x23, -56
+  str x24, [sp, #64]
+  .cfi_offset x24, -48
+  str x25, [sp, #72]
+  .cfi_offset x25, -40
+  str x26, [sp, #80]
+  .cfi_offset x26, -32
+  str x27, [sp, #88]
+  .cfi_offset x27, -24
+  str x28, [sp, #96]
+  .cfi_offset x28, -16
 #elif defined(_WIN32)
   .seh_proc tw_attention_values_f32_f32_bf16_4x16_neon_asm
   hint #34
   .seh_nop
-  sub sp, sp, #64
-  .seh_stackalloc 64
-  str x19, [sp, #0]
-  .seh_save_reg x19, 0
-  str x20, [sp, #8]
-  .seh_save_reg x20, 8
-  str x21, [sp, #16]
-  .seh_save_reg x21, 16
-  str x22, [sp, #24]
-  .seh_save_reg x22, 24
-  str x23, [sp, #32]
-  .seh_save_reg x23, 32
-  str x24, [sp, #40]
-  .seh_save_reg x24, 40
-  str x25, [sp, #48]
-  .seh_save_reg x25, 48
+  sub sp, sp, #112
+  .seh_stackalloc 112
+  str x19, [sp, #24]
+  .seh_save_reg x19, 24
+  str x20, [sp, #32]
+  .seh_save_reg x20, 32
+  str x21, [sp, #40]
+  .seh_save_reg x21, 40
+  str x22, [sp, #48]
+  .seh_save_reg x22, 48
+  str x23, [sp, #56]
+  .seh_save_reg x23, 56
+  str x24, [sp, #64]
+  .seh_save_reg x24, 64
+  str x25, [sp, #72]
+  .seh_save_reg x25, 72
+  str x26, [sp, #80]
+  .seh_save_reg x26, 80
+  str x27, [sp, #88]
+  .seh_save_reg x27, 88
+  str x28, [sp, #96]
+  .seh_save_reg x28, 96
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*5]                                     // lhs
   ldr x2, [x0, #8*12]                                    // dst
+  ldr x3, [x0, #8*10]                                    // rhs
+  ldr x4, [x0, #8*19]                                    // rhs_prefetch
+  add x4, x3, x4                                         // ahead
+  ldr x5, [x0, #8*2]                                     // n
+  mov x6, #2
+  mul x5, x5, x6
+  ldr x6, [x0, #8*3]                                     // k
+  mul x5, x6, x5                                         // share
+  str x5, [sp, #0]                                       // share, kept in the frame
+  ldr x5, [x0, #8*20]                                    // heads
+  cbz x5, L(heads_done)
+L(heads):
+  str x4, [sp, #16]                                      // ahead, kept in the frame
+  str x3, [sp, #8]                                       // rhs, kept in the frame
   ldr x3, [x0, #8*1]                                     // m
   lsr x3, x3, #2
   cbz x3, L(rows_4_done)
 L(rows_4):
   ldr x4, [x0, #8*6]                                     // lhs_stride
-  add x5, x1, x4                                         // state_1
-  add x6, x5, x4                                         // state_2
-  add x4, x6, x4                                         // state_3
-  ldr x7, [x0, #8*13]                                    // dst_stride
-  add x8, x2, x7                                         // out_1
-  add x9, x8, x7                                         // out_2
-  add x7, x9, x7                                         // out_3
-  ldr x10, [x0, #8*2]                                    // n
-  mov x11, #16
-  udiv x11, x10, x11                                     // tiles
+  add x6, x1, x4                                         // state_1
+  add x7, x6, x4                                         // state_2
+  add x4, x7, x4                                         // state_3
+  ldr x8, [x0, #8*13]                                    // dst_stride
+  add x9, x2, x8                                         // out_1
+  add x10, x9, x8                                        // out_2
+  add x8, x10, x8                                        // out_3
+  ldr x11, [x0, #8*2]                                    // n
   mov x12, #16
-  mul x12, x11, x12
-  sub x10, x10, x12
-  lsr x10, x10, #2                                       // rest
-  ldr x12, [x0, #8*10]                                   // rhs
+  udiv x12, x11, x12                                     // tiles
+  mov x13, #16
+  mul x13, x12, x13
+  sub x11, x11, x13
+  lsr x11, x11, #2                                       // rest
   mov x13, #0
-  cbz x11, L(columns_done)
+  ldr x14, [sp, #8]                                      // rhs
+  ldr x15, [sp, #16]                                     // ahead
+  cbz x12, L(columns_done)
 L(columns):
-  add x14, x2, x13                                       // out
-  add x15, x8, x13                                       // out
-  add x16, x9, x13                                       // out
-  add x17, x7, x13                                       // out
-  mov x19, #0
-  ldr x20, [x0, #8*19]                                   // rhs_prefetch
-  cmp x20, x19                                           // unless rhs_prefetch equal 
+  add x16, x2, x13                                       // out
+  add x17, x9, x13                                       // out
+  add x19, x10, x13                                      // out
+  add x20, x8, x13                                       // out
+  mov x21, #0
+  ldr x22, [x0, #8*19]                                   // rhs_prefetch
+  cmp x22, x21                                           // unless rhs_prefetch equal 
   b.ne L(if_else)
-  add x19, x1, #48                                       // w
-  add x20, x5, #48                                       // w
-  add x21, x6, #48                                       // w
-  add x22, x4, #48                                       // w
+  add x21, x1, #48                                       // w
+  add x22, x6, #48                                       // w
+  add x23, x7, #48                                       // w
+  add x24, x4, #48                                       // w
   ldr q4, [x1, #32]                                      // correction
-  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x14]            // old, old, old, old
+  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x16]            // old, old, old, old
   fmul v5.4s, v0.4s, v4.4s                               // acc
   fmul v6.4s, v1.4s, v4.4s                               // acc
   fmul v7.4s, v2.4s, v4.4s                               // acc
   fmul v4.4s, v3.4s, v4.4s                               // acc
-  ldr q16, [x5, #32]                                     // correction
-  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x15]            // old, old, old, old
+  ldr q16, [x6, #32]                                     // correction
+  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x17]            // old, old, old, old
   fmul v17.4s, v0.4s, v16.4s                             // acc
   fmul v18.4s, v1.4s, v16.4s                             // acc
   fmul v19.4s, v2.4s, v16.4s                             // acc
   fmul v16.4s, v3.4s, v16.4s                             // acc
-  ldr q20, [x6, #32]                                     // correction
-  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x16]            // old, old, old, old
+  ldr q20, [x7, #32]                                     // correction
+  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x19]            // old, old, old, old
   fmul v21.4s, v0.4s, v20.4s                             // acc
   fmul v22.4s, v1.4s, v20.4s                             // acc
   fmul v23.4s, v2.4s, v20.4s                             // acc
   fmul v20.4s, v3.4s, v20.4s                             // acc
   ldr q24, [x4, #32]                                     // correction
-  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x17]            // old, old, old, old
+  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x20]            // old, old, old, old
   fmul v0.4s, v0.4s, v24.4s                              // acc
   fmul v1.4s, v1.4s, v24.4s                              // acc
   fmul v2.4s, v2.4s, v24.4s                              // acc
   fmul v3.4s, v3.4s, v24.4s                              // acc
-  ldr x23, [x0, #8*3]                                    // k
-  mov x24, x12                                           // rhs
-  cbz x23, L(k_done)
+  ldr x25, [x0, #8*3]                                    // k
+  mov x26, x14                                           // rhs
+  cbz x25, L(k_done)
 #if defined(__ELF__) || defined(__APPLE__)
   .balign 64
 #endif
 L(k):
-  ldr d24, [x24, #0]                                     // v
+  ldr d24, [x26, #0]                                     // v
   shll v24.4s, v24.4h, #16                               // v
-  ldr d25, [x24, #8]                                     // v
+  ldr d25, [x26, #8]                                     // v
   shll v25.4s, v25.4h, #16                               // v
-  ldr d26, [x24, #16]                                    // v
+  ldr d26, [x26, #16]                                    // v
   shll v26.4s, v26.4h, #16                               // v
-  ldr d27, [x24, #24]                                    // v
+  ldr d27, [x26, #24]                                    // v
   shll v27.4s, v27.4h, #16                               // v
-  ldr x25, [x0, #8*11]                                   // rhs_stride
-  add x24, x24, x25                                      // v
-  ld1r {v28.4s}, [x19]                                   // w
-  add x19, x19, #4
+  ldr x27, [x0, #8*11]                                   // rhs_stride
+  add x26, x26, x27                                      // v
+  ld1r {v28.4s}, [x21]                                   // w
+  add x21, x21, #4
   fmla v5.4s, v24.4s, v28.4s                             // acc
   fmla v6.4s, v25.4s, v28.4s                             // acc
   fmla v7.4s, v26.4s, v28.4s                             // acc
   fmla v4.4s, v27.4s, v28.4s                             // acc
-  ld1r {v28.4s}, [x20]                                   // w
-  add x20, x20, #4
+  ld1r {v28.4s}, [x22]                                   // w
+  add x22, x22, #4
   fmla v17.4s, v24.4s, v28.4s                            // acc
   fmla v18.4s, v25.4s, v28.4s                            // acc
   fmla v19.4s, v26.4s, v28.4s                            // acc
   fmla v16.4s, v27.4s, v28.4s                            // acc
-  ld1r {v28.4s}, [x21]                                   // w
-  add x21, x21, #4
+  ld1r {v28.4s}, [x23]                                   // w
+  add x23, x23, #4
   fmla v21.4s, v24.4s, v28.4s                            // acc
   fmla v22.4s, v25.4s, v28.4s                            // acc
   fmla v23.4s, v26.4s, v28.4s                            // acc
   fmla v20.4s, v27.4s, v28.4s                            // acc
-  ld1r {v28.4s}, [x22]                                   // w
-  add x22, x22, #4
+  ld1r {v28.4s}, [x24]                                   // w
+  add x24, x24, #4
   fmla v0.4s, v24.4s, v28.4s                             // acc
   fmla v1.4s, v25.4s, v28.4s                             // acc
   fmla v2.4s, v26.4s, v28.4s                             // acc
   fmla v3.4s, v27.4s, v28.4s                             // acc
-  subs x23, x23, #1                                      // next k
+  subs x25, x25, #1                                      // next k
   b.hi L(k)
 L(k_done):
-  str q5, [x14, #0]                                      // acc
-  str q6, [x14, #16]                                     // acc
-  str q7, [x14, #32]                                     // acc
-  str q4, [x14, #48]                                     // acc
-  str q17, [x15, #0]                                     // acc
-  str q18, [x15, #16]                                    // acc
-  str q19, [x15, #32]                                    // acc
-  str q16, [x15, #48]                                    // acc
-  str q21, [x16, #0]                                     // acc
-  str q22, [x16, #16]                                    // acc
-  str q23, [x16, #32]                                    // acc
-  str q20, [x16, #48]                                    // acc
-  str q0, [x17, #0]                                      // acc
-  str q1, [x17, #16]                                     // acc
-  str q2, [x17, #32]                                     // acc
-  str q3, [x17, #48]                                     // acc
+  str q5, [x16, #0]                                      // acc
+  str q6, [x16, #16]                                     // acc
+  str q7, [x16, #32]                                     // acc
+  str q4, [x16, #48]                                     // acc
+  str q17, [x17, #0]                                     // acc
+  str q18, [x17, #16]                                    // acc
+  str q19, [x17, #32]                                    // acc
+  str q16, [x17, #48]                                    // acc
+  str q21, [x19, #0]                                     // acc
+  str q22, [x19, #16]                                    // acc
+  str q23, [x19, #32]                                    // acc
+  str q20, [x19, #48]                                    // acc
+  str q0, [x20, #0]                                      // acc
+  str q1, [x20, #16]                                     // acc
+  str q2, [x20, #32]                                     // acc
+  str q3, [x20, #48]                                     // acc
   b L(if_done)
 L(if_else):
-  add x19, x1, #48                                       // w
-  add x20, x5, #48                                       // w
-  add x21, x6, #48                                       // w
-  add x22, x4, #48                                       // w
+  add x21, x1, #48                                       // w
+  add x22, x6, #48                                       // w
+  add x23, x7, #48                                       // w
+  add x24, x4, #48                                       // w
   ldr q4, [x1, #32]                                      // correction
-  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x14]            // old, old, old, old
+  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x16]            // old, old, old, old
   fmul v5.4s, v0.4s, v4.4s                               // acc
   fmul v6.4s, v1.4s, v4.4s                               // acc
   fmul v7.4s, v2.4s, v4.4s                               // acc
   fmul v4.4s, v3.4s, v4.4s                               // acc
-  ldr q16, [x5, #32]                                     // correction
-  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x15]            // old, old, old, old
+  ldr q16, [x6, #32]                                     // correction
+  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x17]            // old, old, old, old
   fmul v17.4s, v0.4s, v16.4s                             // acc
   fmul v18.4s, v1.4s, v16.4s                             // acc
   fmul v19.4s, v2.4s, v16.4s                             // acc
   fmul v16.4s, v3.4s, v16.4s                             // acc
-  ldr q20, [x6, #32]                                     // correction
-  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x16]            // old, old, old, old
+  ldr q20, [x7, #32]                                     // correction
+  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x19]            // old, old, old, old
   fmul v21.4s, v0.4s, v20.4s                             // acc
   fmul v22.4s, v1.4s, v20.4s                             // acc
   fmul v23.4s, v2.4s, v20.4s                             // acc
   fmul v20.4s, v3.4s, v20.4s                             // acc
   ldr q24, [x4, #32]                                     // correction
-  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x17]            // old, old, old, old
+  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x20]            // old, old, old, old
   fmul v0.4s, v0.4s, v24.4s                              // acc
   fmul v1.4s, v1.4s, v24.4s                              // acc
   fmul v2.4s, v2.4s, v24.4s                              // acc
   fmul v3.4s, v3.4s, v24.4s                              // acc
-  ldr x23, [x0, #8*3]                                    // k
-  mov x24, x12                                           // rhs
-  cbz x23, L(k_2_done)
+  ldr x25, [x0, #8*3]                                    // k
+  mov x26, x14                                           // rhs
+  mov x27, x15                                           // ahead
+  cbz x25, L(k_2_done)
 #if defined(__ELF__) || defined(__APPLE__)
   .balign 64
 #endif
 L(k_2):
-  ldr d24, [x24, #0]                                     // v
+  ldr d24, [x26, #0]                                     // v
   shll v24.4s, v24.4h, #16                               // v
-  ldr d25, [x24, #8]                                     // v
+  ldr d25, [x26, #8]                                     // v
   shll v25.4s, v25.4h, #16                               // v
-  ldr d26, [x24, #16]                                    // v
+  ldr d26, [x26, #16]                                    // v
   shll v26.4s, v26.4h, #16                               // v
-  ldr d27, [x24, #24]                                    // v
+  ldr d27, [x26, #24]                                    // v
   shll v27.4s, v27.4h, #16                               // v
-  ldr x25, [x0, #8*19]                                   // rhs_prefetch
-  add x25, x24, x25                                      // ahead
-  prfm pldl1keep, [x25, #0]                              // ahead
-  ldr x25, [x0, #8*11]                                   // rhs_stride
-  add x24, x24, x25                                      // v
-  ld1r {v28.4s}, [x19]                                   // w
-  add x19, x19, #4
+  prfm pldl1keep, [x27, #0]                              // ahead
+  add x27, x27, #32
+  ldr x28, [x0, #8*11]                                   // rhs_stride
+  add x26, x26, x28                                      // v
+  ld1r {v28.4s}, [x21]                                   // w
+  add x21, x21, #4
   fmla v5.4s, v24.4s, v28.4s                             // acc
   fmla v6.4s, v25.4s, v28.4s                             // acc
   fmla v7.4s, v26.4s, v28.4s                             // acc
   fmla v4.4s, v27.4s, v28.4s                             // acc
-  ld1r {v28.4s}, [x20]                                   // w
-  add x20, x20, #4
+  ld1r {v28.4s}, [x22]                                   // w
+  add x22, x22, #4
   fmla v17.4s, v24.4s, v28.4s                            // acc
   fmla v18.4s, v25.4s, v28.4s                            // acc
   fmla v19.4s, v26.4s, v28.4s                            // acc
   fmla v16.4s, v27.4s, v28.4s                            // acc
-  ld1r {v28.4s}, [x21]                                   // w
-  add x21, x21, #4
+  ld1r {v28.4s}, [x23]                                   // w
+  add x23, x23, #4
   fmla v21.4s, v24.4s, v28.4s                            // acc
   fmla v22.4s, v25.4s, v28.4s                            // acc
   fmla v23.4s, v26.4s, v28.4s                            // acc
   fmla v20.4s, v27.4s, v28.4s                            // acc
-  ld1r {v28.4s}, [x22]                                   // w
-  add x22, x22, #4
+  ld1r {v28.4s}, [x24]                                   // w
+  add x24, x24, #4
   fmla v0.4s, v24.4s, v28.4s                             // acc
   fmla v1.4s, v25.4s, v28.4s                             // acc
   fmla v2.4s, v26.4s, v28.4s                             // acc
   fmla v3.4s, v27.4s, v28.4s                             // acc
-  subs x23, x23, #1                                      // next k
+  subs x25, x25, #1                                      // next k
   b.hi L(k_2)
 L(k_2_done):
-  str q5, [x14, #0]                                      // acc
-  str q6, [x14, #16]                                     // acc
-  str q7, [x14, #32]                                     // acc
-  str q4, [x14, #48]                                     // acc
-  str q17, [x15, #0]                                     // acc
-  str q18, [x15, #16]                                    // acc
-  str q19, [x15, #32]                                    // acc
-  str q16, [x15, #48]                                    // acc
-  str q21, [x16, #0]                                     // acc
-  str q22, [x16, #16]                                    // acc
-  str q23, [x16, #32]                                    // acc
-  str q20, [x16, #48]                                    // acc
-  str q0, [x17, #0]                                      // acc
-  str q1, [x17, #16]                                     // acc
-  str q2, [x17, #32]                                     // acc
-  str q3, [x17, #48]                                     // acc
+  str q5, [x16, #0]                                      // acc
+  str q6, [x16, #16]                                     // acc
+  str q7, [x16, #32]                                     // acc
+  str q4, [x16, #48]                                     // acc
+  str q17, [x17, #0]                                     // acc
+  str q18, [x17, #16]                                    // acc
+  str q19, [x17, #32]                                    // acc
+  str q16, [x17, #48]                                    // acc
+  str q21, [x19, #0]                                     // acc
+  str q22, [x19, #16]                                    // acc
+  str q23, [x19, #32]                                    // acc
+  str q20, [x19, #48]                                    // acc
+  str q0, [x20, #0]                                      // acc
+  str q1, [x20, #16]                                     // acc
+  str q2, [x20, #32]                                     // acc
+  str q3, [x20, #48]                                     // acc
 L(if_done):
-  add x12, x12, #32
+  add x14, x14, #32
   add x13, x13, #64
-  subs x11, x11, #1                                      // next columns
+  ldr x16, [x0, #8*3]                                    // k
+  mov x17, #32
+  mul x16, x16, x17
+  add x15, x15, x16                                      // ahead
+  subs x12, x12, #1                                      // next columns
   b.hi L(columns)
 L(columns_done):
-  cbz x10, L(vectors_done)
+  cbz x11, L(vectors_done)
 L(vectors):
-  add x11, x2, x13                                       // out
-  add x14, x8, x13                                       // out
-  add x15, x9, x13                                       // out
-  add x16, x7, x13                                       // out
-  mov x17, #0
-  ldr x19, [x0, #8*19]                                   // rhs_prefetch
-  cmp x19, x17                                           // unless rhs_prefetch equal 
+  add x12, x2, x13                                       // out
+  add x16, x9, x13                                       // out
+  add x17, x10, x13                                      // out
+  add x19, x8, x13                                       // out
+  mov x20, #0
+  ldr x21, [x0, #8*19]                                   // rhs_prefetch
+  cmp x21, x20                                           // unless rhs_prefetch equal 
   b.ne L(if_2_else)
-  add x17, x1, #48                                       // w
-  add x19, x5, #48                                       // w
-  add x20, x6, #48                                       // w
-  add x21, x4, #48                                       // w
+  add x20, x1, #48                                       // w
+  add x21, x6, #48                                       // w
+  add x22, x7, #48                                       // w
+  add x23, x4, #48                                       // w
   ldr q0, [x1, #32]                                      // correction
-  ldr q1, [x11, #0]                                      // old
+  ldr q1, [x12, #0]                                      // old
   fmul v0.4s, v1.4s, v0.4s                               // acc
-  ldr q1, [x5, #32]                                      // correction
-  ldr q2, [x14, #0]                                      // old
+  ldr q1, [x6, #32]                                      // correction
+  ldr q2, [x16, #0]                                      // old
   fmul v1.4s, v2.4s, v1.4s                               // acc
-  ldr q2, [x6, #32]                                      // correction
-  ldr q3, [x15, #0]                                      // old
+  ldr q2, [x7, #32]                                      // correction
+  ldr q3, [x17, #0]                                      // old
   fmul v2.4s, v3.4s, v2.4s                               // acc
   ldr q3, [x4, #32]                                      // correction
-  ldr q4, [x16, #0]                                      // old
+  ldr q4, [x19, #0]                                      // old
   fmul v3.4s, v4.4s, v3.4s                               // acc
-  ldr x22, [x0, #8*3]                                    // k
-  mov x23, x12                                           // rhs
-  cbz x22, L(k_3_done)
+  ldr x24, [x0, #8*3]                                    // k
+  mov x25, x14                                           // rhs
+  cbz x24, L(k_3_done)
 #if defined(__ELF__) || defined(__APPLE__)
   .balign 64
 #endif
 L(k_3):
-  ldr d4, [x23, #0]                                      // v
+  ldr d4, [x25, #0]                                      // v
   shll v4.4s, v4.4h, #16                                 // v
-  ldr x24, [x0, #8*11]                                   // rhs_stride
-  add x23, x23, x24                                      // v
-  ld1r {v5.4s}, [x17]                                    // w
-  add x17, x17, #4
-  fmla v0.4s, v4.4s, v5.4s                               // acc
-  ld1r {v5.4s}, [x19]                                    // w
-  add x19, x19, #4
-  fmla v1.4s, v4.4s, v5.4s                               // acc
+  ldr x26, [x0, #8*11]                                   // rhs_stride
+  add x25, x25, x26                                      // v
   ld1r {v5.4s}, [x20]                                    // w
   add x20, x20, #4
-  fmla v2.4s, v4.4s, v5.4s                               // acc
+  fmla v0.4s, v4.4s, v5.4s                               // acc
   ld1r {v5.4s}, [x21]                                    // w
   add x21, x21, #4
+  fmla v1.4s, v4.4s, v5.4s                               // acc
+  ld1r {v5.4s}, [x22]                                    // w
+  add x22, x22, #4
+  fmla v2.4s, v4.4s, v5.4s                               // acc
+  ld1r {v5.4s}, [x23]                                    // w
+  add x23, x23, #4
   fmla v3.4s, v4.4s, v5.4s                               // acc
-  subs x22, x22, #1                                      // next k
+  subs x24, x24, #1                                      // next k
   b.hi L(k_3)
 L(k_3_done):
-  str q0, [x11, #0]                                      // acc
-  str q1, [x14, #0]                                      // acc
-  str q2, [x15, #0]                                      // acc
-  str q3, [x16, #0]                                      // acc
+  str q0, [x12, #0]                                      // acc
+  str q1, [x16, #0]                                      // acc
+  str q2, [x17, #0]                                      // acc
+  str q3, [x19, #0]                                      // acc
   b L(if_2_done)
 L(if_2_else):
-  add x17, x1, #48                                       // w
-  add x19, x5, #48                                       // w
-  add x20, x6, #48                                       // w
-  add x21, x4, #48                                       // w
+  add x20, x1, #48                                       // w
+  add x21, x6, #48                                       // w
+  add x22, x7, #48                                       // w
+  add x23, x4, #48                                       // w
   ldr q0, [x1, #32]                                      // correction
-  ldr q1, [x11, #0]                                      // old
+  ldr q1, [x12, #0]                                      // old
   fmul v0.4s, v1.4s, v0.4s                               // acc
-  ldr q1, [x5, #32]                                      // correction
-  ldr q2, [x14, #0]                                      // old
+  ldr q1, [x6, #32]                                      // correction
+  ldr q2, [x16, #0]                                      // old
   fmul v1.4s, v2.4s, v1.4s                               // acc
-  ldr q2, [x6, #32]                                      // correction
-  ldr q3, [x15, #0]                                      // old
+  ldr q2, [x7, #32]                                      // correction
+  ldr q3, [x17, #0]                                      // old
   fmul v2.4s, v3.4s, v2.4s                               // acc
   ldr q3, [x4, #32]                                      // correction
-  ldr q4, [x16, #0]                                      // old
+  ldr q4, [x19, #0]                                      // old
   fmul v3.4s, v4.4s, v3.4s                               // acc
-  ldr x22, [x0, #8*3]                                    // k
-  mov x23, x12                                           // rhs
-  cbz x22, L(k_4_done)
+  ldr x24, [x0, #8*3]                                    // k
+  mov x25, x14                                           // rhs
+  mov x26, x15                                           // ahead
+  cbz x24, L(k_4_done)
 #if defined(__ELF__) || defined(__APPLE__)
   .balign 64
 #endif
 L(k_4):
-  ldr d4, [x23, #0]                                      // v
+  ldr d4, [x25, #0]                                      // v
   shll v4.4s, v4.4h, #16                                 // v
-  ldr x24, [x0, #8*19]                                   // rhs_prefetch
-  add x24, x23, x24                                      // ahead
-  prfm pldl1keep, [x24, #0]                              // ahead
-  ldr x24, [x0, #8*11]                                   // rhs_stride
-  add x23, x23, x24                                      // v
-  ld1r {v5.4s}, [x17]                                    // w
-  add x17, x17, #4
-  fmla v0.4s, v4.4s, v5.4s                               // acc
-  ld1r {v5.4s}, [x19]                                    // w
-  add x19, x19, #4
-  fmla v1.4s, v4.4s, v5.4s                               // acc
+  prfm pldl1keep, [x26, #0]                              // ahead
+  add x26, x26, #8
+  ldr x27, [x0, #8*11]                                   // rhs_stride
+  add x25, x25, x27                                      // v
   ld1r {v5.4s}, [x20]                                    // w
   add x20, x20, #4
-  fmla v2.4s, v4.4s, v5.4s                               // acc
+  fmla v0.4s, v4.4s, v5.4s                               // acc
   ld1r {v5.4s}, [x21]                                    // w
   add x21, x21, #4
+  fmla v1.4s, v4.4s, v5.4s                               // acc
+  ld1r {v5.4s}, [x22]                                    // w
+  add x22, x22, #4
+  fmla v2.4s, v4.4s, v5.4s                               // acc
+  ld1r {v5.4s}, [x23]                                    // w
+  add x23, x23, #4
   fmla v3.4s, v4.4s, v5.4s                               // acc
-  subs x22, x22, #1                                      // next k
+  subs x24, x24, #1                                      // next k
   b.hi L(k_4)
 L(k_4_done):
-  str q0, [x11, #0]                                      // acc
-  str q1, [x14, #0]                                      // acc
-  str q2, [x15, #0]                                      // acc
-  str q3, [x16, #0]                                      // acc
+  str q0, [x12, #0]                                      // acc
+  str q1, [x16, #0]                                      // acc
+  str q2, [x17, #0]                                      // acc
+  str q3, [x19, #0]                                      // acc
 L(if_2_done):
-  add x12, x12, #8
+  add x14, x14, #8
   add x13, x13, #16
-  subs x10, x10, #1                                      // next vectors
+  ldr x12, [x0, #8*3]                                    // k
+  mov x16, #8
+  mul x12, x12, x16
+  add x15, x15, x12                                      // ahead
+  subs x11, x11, #1                                      // next vectors
   b.hi L(vectors)
 L(vectors_done):
   ldr x4, [x0, #8*6]                                     // lhs_stride
-  mov x5, #4
-  mul x4, x4, x5
+  mov x6, #4
+  mul x4, x4, x6
   add x1, x1, x4                                         // row
   ldr x4, [x0, #8*13]                                    // dst_stride
-  mov x5, #4
-  mul x4, x4, x5
+  mov x6, #4
+  mul x4, x4, x6
   add x2, x2, x4                                         // row
   subs x3, x3, #1                                        // next rows_4
   b.hi L(rows_4)
@@ -435,230 +470,239 @@ L(rows_4_done):
 L(rows_2):
   ldr x3, [x0, #8*6]                                     // lhs_stride
   add x3, x1, x3                                         // state_1
-  ldr x5, [x0, #8*13]                                    // dst_stride
-  add x5, x2, x5                                         // out_1
-  ldr x6, [x0, #8*2]                                     // n
-  mov x7, #16
-  udiv x7, x6, x7                                        // tiles
+  ldr x6, [x0, #8*13]                                    // dst_stride
+  add x6, x2, x6                                         // out_1
+  ldr x7, [x0, #8*2]                                     // n
   mov x8, #16
-  mul x8, x7, x8
-  sub x6, x6, x8
-  lsr x6, x6, #2                                         // rest
-  ldr x8, [x0, #8*10]                                    // rhs
+  udiv x8, x7, x8                                        // tiles
+  mov x9, #16
+  mul x9, x8, x9
+  sub x7, x7, x9
+  lsr x7, x7, #2                                         // rest
   mov x9, #0
-  cbz x7, L(columns_2_done)
+  ldr x10, [sp, #8]                                      // rhs
+  ldr x11, [sp, #16]                                     // ahead
+  cbz x8, L(columns_2_done)
 L(columns_2):
-  add x10, x2, x9                                        // out
-  add x11, x5, x9                                        // out
-  mov x12, #0
-  ldr x13, [x0, #8*19]                                   // rhs_prefetch
-  cmp x13, x12                                           // unless rhs_prefetch equal 
+  add x12, x2, x9                                        // out
+  add x13, x6, x9                                        // out
+  mov x14, #0
+  ldr x15, [x0, #8*19]                                   // rhs_prefetch
+  cmp x15, x14                                           // unless rhs_prefetch equal 
   b.ne L(if_3_else)
-  add x12, x1, #48                                       // w
-  add x13, x3, #48                                       // w
+  add x14, x1, #48                                       // w
+  add x15, x3, #48                                       // w
   ldr q4, [x1, #32]                                      // correction
-  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x10]            // old, old, old, old
+  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x12]            // old, old, old, old
   fmul v5.4s, v0.4s, v4.4s                               // acc
   fmul v6.4s, v1.4s, v4.4s                               // acc
   fmul v7.4s, v2.4s, v4.4s                               // acc
   fmul v4.4s, v3.4s, v4.4s                               // acc
   ldr q16, [x3, #32]                                     // correction
-  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x11]            // old, old, old, old
+  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x13]            // old, old, old, old
   fmul v0.4s, v0.4s, v16.4s                              // acc
   fmul v1.4s, v1.4s, v16.4s                              // acc
   fmul v2.4s, v2.4s, v16.4s                              // acc
   fmul v3.4s, v3.4s, v16.4s                              // acc
-  ldr x14, [x0, #8*3]                                    // k
-  mov x15, x8                                            // rhs
-  cbz x14, L(k_5_done)
+  ldr x16, [x0, #8*3]                                    // k
+  mov x17, x10                                           // rhs
+  cbz x16, L(k_5_done)
 #if defined(__ELF__) || defined(__APPLE__)
   .balign 64
 #endif
 L(k_5):
-  ldr d16, [x15, #0]                                     // v
+  ldr d16, [x17, #0]                                     // v
   shll v16.4s, v16.4h, #16                               // v
-  ldr d17, [x15, #8]                                     // v
+  ldr d17, [x17, #8]                                     // v
   shll v17.4s, v17.4h, #16                               // v
-  ldr d18, [x15, #16]                                    // v
+  ldr d18, [x17, #16]                                    // v
   shll v18.4s, v18.4h, #16                               // v
-  ldr d19, [x15, #24]                                    // v
+  ldr d19, [x17, #24]                                    // v
   shll v19.4s, v19.4h, #16                               // v
-  ldr x16, [x0, #8*11]                                   // rhs_stride
-  add x15, x15, x16                                      // v
-  ld1r {v20.4s}, [x12]                                   // w
-  add x12, x12, #4
+  ldr x19, [x0, #8*11]                                   // rhs_stride
+  add x17, x17, x19                                      // v
+  ld1r {v20.4s}, [x14]                                   // w
+  add x14, x14, #4
   fmla v5.4s, v16.4s, v20.4s                             // acc
   fmla v6.4s, v17.4s, v20.4s                             // acc
   fmla v7.4s, v18.4s, v20.4s                             // acc
   fmla v4.4s, v19.4s, v20.4s                             // acc
-  ld1r {v20.4s}, [x13]                                   // w
-  add x13, x13, #4
+  ld1r {v20.4s}, [x15]                                   // w
+  add x15, x15, #4
   fmla v0.4s, v16.4s, v20.4s                             // acc
   fmla v1.4s, v17.4s, v20.4s                             // acc
   fmla v2.4s, v18.4s, v20.4s                             // acc
   fmla v3.4s, v19.4s, v20.4s                             // acc
-  subs x14, x14, #1                                      // next k
+  subs x16, x16, #1                                      // next k
   b.hi L(k_5)
 L(k_5_done):
-  str q5, [x10, #0]                                      // acc
-  str q6, [x10, #16]                                     // acc
-  str q7, [x10, #32]                                     // acc
-  str q4, [x10, #48]                                     // acc
-  str q0, [x11, #0]                                      // acc
-  str q1, [x11, #16]                                     // acc
-  str q2, [x11, #32]                                     // acc
-  str q3, [x11, #48]                                     // acc
+  str q5, [x12, #0]                                      // acc
+  str q6, [x12, #16]                                     // acc
+  str q7, [x12, #32]                                     // acc
+  str q4, [x12, #48]                                     // acc
+  str q0, [x13, #0]                                      // acc
+  str q1, [x13, #16]                                     // acc
+  str q2, [x13, #32]                                     // acc
+  str q3, [x13, #48]                                     // acc
   b L(if_3_done)
 L(if_3_else):
-  add x12, x1, #48                                       // w
-  add x13, x3, #48                                       // w
+  add x14, x1, #48                                       // w
+  add x15, x3, #48                                       // w
   ldr q4, [x1, #32]                                      // correction
-  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x10]            // old, old, old, old
+  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x12]            // old, old, old, old
   fmul v5.4s, v0.4s, v4.4s                               // acc
   fmul v6.4s, v1.4s, v4.4s                               // acc
   fmul v7.4s, v2.4s, v4.4s                               // acc
   fmul v4.4s, v3.4s, v4.4s                               // acc
   ldr q16, [x3, #32]                                     // correction
-  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x11]            // old, old, old, old
+  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x13]            // old, old, old, old
   fmul v0.4s, v0.4s, v16.4s                              // acc
   fmul v1.4s, v1.4s, v16.4s                              // acc
   fmul v2.4s, v2.4s, v16.4s                              // acc
   fmul v3.4s, v3.4s, v16.4s                              // acc
-  ldr x14, [x0, #8*3]                                    // k
-  mov x15, x8                                            // rhs
-  cbz x14, L(k_6_done)
+  ldr x16, [x0, #8*3]                                    // k
+  mov x17, x10                                           // rhs
+  mov x19, x11                                           // ahead
+  cbz x16, L(k_6_done)
 #if defined(__ELF__) || defined(__APPLE__)
   .balign 64
 #endif
 L(k_6):
-  ldr d16, [x15, #0]                                     // v
+  ldr d16, [x17, #0]                                     // v
   shll v16.4s, v16.4h, #16                               // v
-  ldr d17, [x15, #8]                                     // v
+  ldr d17, [x17, #8]                                     // v
   shll v17.4s, v17.4h, #16                               // v
-  ldr d18, [x15, #16]                                    // v
+  ldr d18, [x17, #16]                                    // v
   shll v18.4s, v18.4h, #16                               // v
-  ldr d19, [x15, #24]                                    // v
+  ldr d19, [x17, #24]                                    // v
   shll v19.4s, v19.4h, #16                               // v
-  ldr x16, [x0, #8*19]                                   // rhs_prefetch
-  add x16, x15, x16                                      // ahead
-  prfm pldl1keep, [x16, #0]                              // ahead
-  ldr x16, [x0, #8*11]                                   // rhs_stride
-  add x15, x15, x16                                      // v
-  ld1r {v20.4s}, [x12]                                   // w
-  add x12, x12, #4
+  prfm pldl1keep, [x19, #0]                              // ahead
+  add x19, x19, #32
+  ldr x20, [x0, #8*11]                                   // rhs_stride
+  add x17, x17, x20                                      // v
+  ld1r {v20.4s}, [x14]                                   // w
+  add x14, x14, #4
   fmla v5.4s, v16.4s, v20.4s                             // acc
   fmla v6.4s, v17.4s, v20.4s                             // acc
   fmla v7.4s, v18.4s, v20.4s                             // acc
   fmla v4.4s, v19.4s, v20.4s                             // acc
-  ld1r {v20.4s}, [x13]                                   // w
-  add x13, x13, #4
+  ld1r {v20.4s}, [x15]                                   // w
+  add x15, x15, #4
   fmla v0.4s, v16.4s, v20.4s                             // acc
   fmla v1.4s, v17.4s, v20.4s                             // acc
   fmla v2.4s, v18.4s, v20.4s                             // acc
   fmla v3.4s, v19.4s, v20.4s                             // acc
-  subs x14, x14, #1                                      // next k
+  subs x16, x16, #1                                      // next k
   b.hi L(k_6)
 L(k_6_done):
-  str q5, [x10, #0]                                      // acc
-  str q6, [x10, #16]                                     // acc
-  str q7, [x10, #32]                                     // acc
-  str q4, [x10, #48]                                     // acc
-  str q0, [x11, #0]                                      // acc
-  str q1, [x11, #16]                                     // acc
-  str q2, [x11, #32]                                     // acc
-  str q3, [x11, #48]                                     // acc
+  str q5, [x12, #0]                                      // acc
+  str q6, [x12, #16]                                     // acc
+  str q7, [x12, #32]                                     // acc
+  str q4, [x12, #48]                                     // acc
+  str q0, [x13, #0]                                      // acc
+  str q1, [x13, #16]                                     // acc
+  str q2, [x13, #32]                                     // acc
+  str q3, [x13, #48]                                     // acc
 L(if_3_done):
-  add x8, x8, #32
+  add x10, x10, #32
   add x9, x9, #64
-  subs x7, x7, #1                                        // next columns
+  ldr x12, [x0, #8*3]                                    // k
+  mov x13, #32
+  mul x12, x12, x13
+  add x11, x11, x12                                      // ahead
+  subs x8, x8, #1                                        // next columns
   b.hi L(columns_2)
 L(columns_2_done):
-  cbz x6, L(vectors_2_done)
+  cbz x7, L(vectors_2_done)
 L(vectors_2):
-  add x7, x2, x9                                         // out
-  add x10, x5, x9                                        // out
-  mov x11, #0
-  ldr x12, [x0, #8*19]                                   // rhs_prefetch
-  cmp x12, x11                                           // unless rhs_prefetch equal 
+  add x8, x2, x9                                         // out
+  add x12, x6, x9                                        // out
+  mov x13, #0
+  ldr x14, [x0, #8*19]                                   // rhs_prefetch
+  cmp x14, x13                                           // unless rhs_prefetch equal 
   b.ne L(if_4_else)
-  add x11, x1, #48                                       // w
-  add x12, x3, #48                                       // w
+  add x13, x1, #48                                       // w
+  add x14, x3, #48                                       // w
   ldr q0, [x1, #32]                                      // correction
-  ldr q1, [x7, #0]                                       // old
+  ldr q1, [x8, #0]                                       // old
   fmul v0.4s, v1.4s, v0.4s                               // acc
   ldr q1, [x3, #32]                                      // correction
-  ldr q2, [x10, #0]                                      // old
+  ldr q2, [x12, #0]                                      // old
   fmul v1.4s, v2.4s, v1.4s                               // acc
-  ldr x13, [x0, #8*3]                                    // k
-  mov x14, x8                                            // rhs
-  cbz x13, L(k_7_done)
+  ldr x15, [x0, #8*3]                                    // k
+  mov x16, x10                                           // rhs
+  cbz x15, L(k_7_done)
 #if defined(__ELF__) || defined(__APPLE__)
   .balign 64
 #endif
 L(k_7):
-  ldr d2, [x14, #0]                                      // v
+  ldr d2, [x16, #0]                                      // v
   shll v2.4s, v2.4h, #16                                 // v
-  ldr x15, [x0, #8*11]                                   // rhs_stride
-  add x14, x14, x15                                      // v
-  ld1r {v3.4s}, [x11]                                    // w
-  add x11, x11, #4
+  ldr x17, [x0, #8*11]                                   // rhs_stride
+  add x16, x16, x17                                      // v
+  ld1r {v3.4s}, [x13]                                    // w
+  add x13, x13, #4
   fmla v0.4s, v2.4s, v3.4s                               // acc
-  ld1r {v3.4s}, [x12]                                    // w
-  add x12, x12, #4
+  ld1r {v3.4s}, [x14]                                    // w
+  add x14, x14, #4
   fmla v1.4s, v2.4s, v3.4s                               // acc
-  subs x13, x13, #1                                      // next k
+  subs x15, x15, #1                                      // next k
   b.hi L(k_7)
 L(k_7_done):
-  str q0, [x7, #0]                                       // acc
-  str q1, [x10, #0]                                      // acc
+  str q0, [x8, #0]                                       // acc
+  str q1, [x12, #0]                                      // acc
   b L(if_4_done)
 L(if_4_else):
-  add x11, x1, #48                                       // w
-  add x12, x3, #48                                       // w
+  add x13, x1, #48                                       // w
+  add x14, x3, #48                                       // w
   ldr q0, [x1, #32]                                      // correction
-  ldr q1, [x7, #0]                                       // old
+  ldr q1, [x8, #0]                                       // old
   fmul v0.4s, v1.4s, v0.4s                               // acc
   ldr q1, [x3, #32]                                      // correction
-  ldr q2, [x10, #0]                                      // old
+  ldr q2, [x12, #0]                                      // old
   fmul v1.4s, v2.4s, v1.4s                               // acc
-  ldr x13, [x0, #8*3]                                    // k
-  mov x14, x8                                            // rhs
-  cbz x13, L(k_8_done)
+  ldr x15, [x0, #8*3]                                    // k
+  mov x16, x10                                           // rhs
+  mov x17, x11                                           // ahead
+  cbz x15, L(k_8_done)
 #if defined(__ELF__) || defined(__APPLE__)
   .balign 64
 #endif
 L(k_8):
-  ldr d2, [x14, #0]                                      // v
+  ldr d2, [x16, #0]                                      // v
   shll v2.4s, v2.4h, #16                                 // v
-  ldr x15, [x0, #8*19]                                   // rhs_prefetch
-  add x15, x14, x15                                      // ahead
-  prfm pldl1keep, [x15, #0]                              // ahead
-  ldr x15, [x0, #8*11]                                   // rhs_stride
-  add x14, x14, x15                                      // v
-  ld1r {v3.4s}, [x11]                                    // w
-  add x11, x11, #4
+  prfm pldl1keep, [x17, #0]                              // ahead
+  add x17, x17, #8
+  ldr x19, [x0, #8*11]                                   // rhs_stride
+  add x16, x16, x19                                      // v
+  ld1r {v3.4s}, [x13]                                    // w
+  add x13, x13, #4
   fmla v0.4s, v2.4s, v3.4s                               // acc
-  ld1r {v3.4s}, [x12]                                    // w
-  add x12, x12, #4
+  ld1r {v3.4s}, [x14]                                    // w
+  add x14, x14, #4
   fmla v1.4s, v2.4s, v3.4s                               // acc
-  subs x13, x13, #1                                      // next k
+  subs x15, x15, #1                                      // next k
   b.hi L(k_8)
 L(k_8_done):
-  str q0, [x7, #0]                                       // acc
-  str q1, [x10, #0]                                      // acc
+  str q0, [x8, #0]                                       // acc
+  str q1, [x12, #0]                                      // acc
 L(if_4_done):
-  add x8, x8, #8
+  add x10, x10, #8
   add x9, x9, #16
-  subs x6, x6, #1                                        // next vectors
+  ldr x8, [x0, #8*3]                                     // k
+  mov x12, #8
+  mul x8, x8, x12
+  add x11, x11, x8                                       // ahead
+  subs x7, x7, #1                                        // next vectors
   b.hi L(vectors_2)
 L(vectors_2_done):
   ldr x3, [x0, #8*6]                                     // lhs_stride
-  mov x5, #2
-  mul x3, x3, x5
+  mov x6, #2
+  mul x3, x3, x6
   add x1, x1, x3                                         // row
   ldr x3, [x0, #8*13]                                    // dst_stride
-  mov x5, #2
-  mul x3, x3, x5
+  mov x6, #2
+  mul x3, x3, x6
   add x2, x2, x3                                         // row
   subs x4, x4, #1                                        // next rows_2
   b.hi L(rows_2)
@@ -670,209 +714,236 @@ L(rows_2_done):
   cbz x4, L(rows_1_done)
 L(rows_1):
   ldr x3, [x0, #8*2]                                     // n
-  mov x5, #16
-  udiv x5, x3, x5                                        // tiles
   mov x6, #16
-  mul x6, x5, x6
-  sub x3, x3, x6
+  udiv x6, x3, x6                                        // tiles
+  mov x7, #16
+  mul x7, x6, x7
+  sub x3, x3, x7
   lsr x3, x3, #2                                         // rest
-  ldr x6, [x0, #8*10]                                    // rhs
   mov x7, #0
-  cbz x5, L(columns_3_done)
+  ldr x8, [sp, #8]                                       // rhs
+  ldr x9, [sp, #16]                                      // ahead
+  cbz x6, L(columns_3_done)
 L(columns_3):
-  add x8, x2, x7                                         // out
-  mov x9, #0
-  ldr x10, [x0, #8*19]                                   // rhs_prefetch
-  cmp x10, x9                                            // unless rhs_prefetch equal 
+  add x10, x2, x7                                        // out
+  mov x11, #0
+  ldr x12, [x0, #8*19]                                   // rhs_prefetch
+  cmp x12, x11                                           // unless rhs_prefetch equal 
   b.ne L(if_5_else)
-  add x9, x1, #48                                        // w
+  add x11, x1, #48                                       // w
   ldr q4, [x1, #32]                                      // correction
-  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x8]             // old, old, old, old
+  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x10]            // old, old, old, old
   fmul v0.4s, v0.4s, v4.4s                               // acc
   fmul v1.4s, v1.4s, v4.4s                               // acc
   fmul v2.4s, v2.4s, v4.4s                               // acc
   fmul v3.4s, v3.4s, v4.4s                               // acc
-  ldr x10, [x0, #8*3]                                    // k
-  mov x11, x6                                            // rhs
-  cbz x10, L(k_9_done)
+  ldr x12, [x0, #8*3]                                    // k
+  mov x13, x8                                            // rhs
+  cbz x12, L(k_9_done)
 #if defined(__ELF__) || defined(__APPLE__)
   .balign 64
 #endif
 L(k_9):
-  ldr d4, [x11, #0]                                      // v
+  ldr d4, [x13, #0]                                      // v
   shll v4.4s, v4.4h, #16                                 // v
-  ldr d5, [x11, #8]                                      // v
+  ldr d5, [x13, #8]                                      // v
   shll v5.4s, v5.4h, #16                                 // v
-  ldr d6, [x11, #16]                                     // v
+  ldr d6, [x13, #16]                                     // v
   shll v6.4s, v6.4h, #16                                 // v
-  ldr d7, [x11, #24]                                     // v
+  ldr d7, [x13, #24]                                     // v
   shll v7.4s, v7.4h, #16                                 // v
-  ldr x12, [x0, #8*11]                                   // rhs_stride
-  add x11, x11, x12                                      // v
-  ld1r {v16.4s}, [x9]                                    // w
-  add x9, x9, #4
+  ldr x14, [x0, #8*11]                                   // rhs_stride
+  add x13, x13, x14                                      // v
+  ld1r {v16.4s}, [x11]                                   // w
+  add x11, x11, #4
   fmla v0.4s, v4.4s, v16.4s                              // acc
   fmla v1.4s, v5.4s, v16.4s                              // acc
   fmla v2.4s, v6.4s, v16.4s                              // acc
   fmla v3.4s, v7.4s, v16.4s                              // acc
-  subs x10, x10, #1                                      // next k
+  subs x12, x12, #1                                      // next k
   b.hi L(k_9)
 L(k_9_done):
-  str q0, [x8, #0]                                       // acc
-  str q1, [x8, #16]                                      // acc
-  str q2, [x8, #32]                                      // acc
-  str q3, [x8, #48]                                      // acc
+  str q0, [x10, #0]                                      // acc
+  str q1, [x10, #16]                                     // acc
+  str q2, [x10, #32]                                     // acc
+  str q3, [x10, #48]                                     // acc
   b L(if_5_done)
 L(if_5_else):
-  add x9, x1, #48                                        // w
+  add x11, x1, #48                                       // w
   ldr q4, [x1, #32]                                      // correction
-  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x8]             // old, old, old, old
+  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x10]            // old, old, old, old
   fmul v0.4s, v0.4s, v4.4s                               // acc
   fmul v1.4s, v1.4s, v4.4s                               // acc
   fmul v2.4s, v2.4s, v4.4s                               // acc
   fmul v3.4s, v3.4s, v4.4s                               // acc
-  ldr x10, [x0, #8*3]                                    // k
-  mov x11, x6                                            // rhs
-  cbz x10, L(k_10_done)
+  ldr x12, [x0, #8*3]                                    // k
+  mov x13, x8                                            // rhs
+  mov x14, x9                                            // ahead
+  cbz x12, L(k_10_done)
 #if defined(__ELF__) || defined(__APPLE__)
   .balign 64
 #endif
 L(k_10):
-  ldr d4, [x11, #0]                                      // v
+  ldr d4, [x13, #0]                                      // v
   shll v4.4s, v4.4h, #16                                 // v
-  ldr d5, [x11, #8]                                      // v
+  ldr d5, [x13, #8]                                      // v
   shll v5.4s, v5.4h, #16                                 // v
-  ldr d6, [x11, #16]                                     // v
+  ldr d6, [x13, #16]                                     // v
   shll v6.4s, v6.4h, #16                                 // v
-  ldr d7, [x11, #24]                                     // v
+  ldr d7, [x13, #24]                                     // v
   shll v7.4s, v7.4h, #16                                 // v
-  ldr x12, [x0, #8*19]                                   // rhs_prefetch
-  add x12, x11, x12                                      // ahead
-  prfm pldl1keep, [x12, #0]                              // ahead
-  ldr x12, [x0, #8*11]                                   // rhs_stride
-  add x11, x11, x12                                      // v
-  ld1r {v16.4s}, [x9]                                    // w
-  add x9, x9, #4
+  prfm pldl1keep, [x14, #0]                              // ahead
+  add x14, x14, #32
+  ldr x15, [x0, #8*11]                                   // rhs_stride
+  add x13, x13, x15                                      // v
+  ld1r {v16.4s}, [x11]                                   // w
+  add x11, x11, #4
   fmla v0.4s, v4.4s, v16.4s                              // acc
   fmla v1.4s, v5.4s, v16.4s                              // acc
   fmla v2.4s, v6.4s, v16.4s                              // acc
   fmla v3.4s, v7.4s, v16.4s                              // acc
-  subs x10, x10, #1                                      // next k
+  subs x12, x12, #1                                      // next k
   b.hi L(k_10)
 L(k_10_done):
-  str q0, [x8, #0]                                       // acc
-  str q1, [x8, #16]                                      // acc
-  str q2, [x8, #32]                                      // acc
-  str q3, [x8, #48]                                      // acc
+  str q0, [x10, #0]                                      // acc
+  str q1, [x10, #16]                                     // acc
+  str q2, [x10, #32]                                     // acc
+  str q3, [x10, #48]                                     // acc
 L(if_5_done):
-  add x6, x6, #32
+  add x8, x8, #32
   add x7, x7, #64
-  subs x5, x5, #1                                        // next columns
+  ldr x10, [x0, #8*3]                                    // k
+  mov x11, #32
+  mul x10, x10, x11
+  add x9, x9, x10                                        // ahead
+  subs x6, x6, #1                                        // next columns
   b.hi L(columns_3)
 L(columns_3_done):
   cbz x3, L(vectors_3_done)
 L(vectors_3):
-  add x5, x2, x7                                         // out
-  mov x8, #0
-  ldr x9, [x0, #8*19]                                    // rhs_prefetch
-  cmp x9, x8                                             // unless rhs_prefetch equal 
+  add x6, x2, x7                                         // out
+  mov x10, #0
+  ldr x11, [x0, #8*19]                                   // rhs_prefetch
+  cmp x11, x10                                           // unless rhs_prefetch equal 
   b.ne L(if_6_else)
-  add x8, x1, #48                                        // w
+  add x10, x1, #48                                       // w
   ldr q0, [x1, #32]                                      // correction
-  ldr q1, [x5, #0]                                       // old
+  ldr q1, [x6, #0]                                       // old
   fmul v0.4s, v1.4s, v0.4s                               // acc
-  ldr x9, [x0, #8*3]                                     // k
-  mov x10, x6                                            // rhs
-  cbz x9, L(k_11_done)
+  ldr x11, [x0, #8*3]                                    // k
+  mov x12, x8                                            // rhs
+  cbz x11, L(k_11_done)
 #if defined(__ELF__) || defined(__APPLE__)
   .balign 64
 #endif
 L(k_11):
-  ldr d1, [x10, #0]                                      // v
+  ldr d1, [x12, #0]                                      // v
   shll v1.4s, v1.4h, #16                                 // v
-  ldr x11, [x0, #8*11]                                   // rhs_stride
-  add x10, x10, x11                                      // v
-  ld1r {v2.4s}, [x8]                                     // w
-  add x8, x8, #4
+  ldr x13, [x0, #8*11]                                   // rhs_stride
+  add x12, x12, x13                                      // v
+  ld1r {v2.4s}, [x10]                                    // w
+  add x10, x10, #4
   fmla v0.4s, v1.4s, v2.4s                               // acc
-  subs x9, x9, #1                                        // next k
+  subs x11, x11, #1                                      // next k
   b.hi L(k_11)
 L(k_11_done):
-  str q0, [x5, #0]                                       // acc
+  str q0, [x6, #0]                                       // acc
   b L(if_6_done)
 L(if_6_else):
-  add x8, x1, #48                                        // w
+  add x10, x1, #48                                       // w
   ldr q0, [x1, #32]                                      // correction
-  ldr q1, [x5, #0]                                       // old
+  ldr q1, [x6, #0]                                       // old
   fmul v0.4s, v1.4s, v0.4s                               // acc
-  ldr x9, [x0, #8*3]                                     // k
-  mov x10, x6                                            // rhs
-  cbz x9, L(k_12_done)
+  ldr x11, [x0, #8*3]                                    // k
+  mov x12, x8                                            // rhs
+  mov x13, x9                                            // ahead
+  cbz x11, L(k_12_done)
 #if defined(__ELF__) || defined(__APPLE__)
   .balign 64
 #endif
 L(k_12):
-  ldr d1, [x10, #0]                                      // v
+  ldr d1, [x12, #0]                                      // v
   shll v1.4s, v1.4h, #16                                 // v
-  ldr x11, [x0, #8*19]                                   // rhs_prefetch
-  add x11, x10, x11                                      // ahead
-  prfm pldl1keep, [x11, #0]                              // ahead
-  ldr x11, [x0, #8*11]                                   // rhs_stride
-  add x10, x10, x11                                      // v
-  ld1r {v2.4s}, [x8]                                     // w
-  add x8, x8, #4
+  prfm pldl1keep, [x13, #0]                              // ahead
+  add x13, x13, #8
+  ldr x14, [x0, #8*11]                                   // rhs_stride
+  add x12, x12, x14                                      // v
+  ld1r {v2.4s}, [x10]                                    // w
+  add x10, x10, #4
   fmla v0.4s, v1.4s, v2.4s                               // acc
-  subs x9, x9, #1                                        // next k
+  subs x11, x11, #1                                      // next k
   b.hi L(k_12)
 L(k_12_done):
-  str q0, [x5, #0]                                       // acc
+  str q0, [x6, #0]                                       // acc
 L(if_6_done):
-  add x6, x6, #8
+  add x8, x8, #8
   add x7, x7, #16
+  ldr x6, [x0, #8*3]                                     // k
+  mov x10, #8
+  mul x6, x6, x10
+  add x9, x9, x6                                         // ahead
   subs x3, x3, #1                                        // next vectors
   b.hi L(vectors_3)
 L(vectors_3_done):
   ldr x3, [x0, #8*6]                                     // lhs_stride
-  mov x5, #1
-  mul x3, x3, x5
+  mov x6, #1
+  mul x3, x3, x6
   add x1, x1, x3                                         // row
   ldr x3, [x0, #8*13]                                    // dst_stride
-  mov x5, #1
-  mul x3, x3, x5
+  mov x6, #1
+  mul x3, x3, x6
   add x2, x2, x3                                         // row
   subs x4, x4, #1                                        // next rows_1
   b.hi L(rows_1)
 L(rows_1_done):
+  ldr x3, [x0, #8*21]                                    // rhs_head_stride
+  ldr x4, [sp, #8]                                       // rhs
+  add x3, x4, x3                                         // head
+  ldr x4, [sp, #0]                                       // share
+  ldr x6, [sp, #16]                                      // ahead
+  add x4, x6, x4                                         // ahead
+  subs x5, x5, #1                                        // next heads
+  b.hi L(heads)
+L(heads_done):
 #if defined(__ELF__) || defined(__APPLE__)
-  ldr x19, [sp, #0]
-  ldr x20, [sp, #8]
-  ldr x21, [sp, #16]
-  ldr x22, [sp, #24]
-  ldr x23, [sp, #32]
-  ldr x24, [sp, #40]
-  ldr x25, [sp, #48]
-  add sp, sp, #64
+  ldr x19, [sp, #24]
+  ldr x20, [sp, #32]
+  ldr x21, [sp, #40]
+  ldr x22, [sp, #48]
+  ldr x23, [sp, #56]
+  ldr x24, [sp, #64]
+  ldr x25, [sp, #72]
+  ldr x26, [sp, #80]
+  ldr x27, [sp, #88]
+  ldr x28, [sp, #96]
+  add sp, sp, #112
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
 #elif defined(_WIN32)
   .seh_startepilogue
-  ldr x19, [sp, #0]
-  .seh_save_reg x19, 0
-  ldr x20, [sp, #8]
-  .seh_save_reg x20, 8
-  ldr x21, [sp, #16]
-  .seh_save_reg x21, 16
-  ldr x22, [sp, #24]
-  .seh_save_reg x22, 24
-  ldr x23, [sp, #32]
-  .seh_save_reg x23, 32
-  ldr x24, [sp, #40]
-  .seh_save_reg x24, 40
-  ldr x25, [sp, #48]
-  .seh_save_reg x25, 48
-  add sp, sp, #64
-  .seh_stackalloc 64
+  ldr x19, [sp, #24]
+  .seh_save_reg x19, 24
+  ldr x20, [sp, #32]
+  .seh_save_reg x20, 32
+  ldr x21, [sp, #40]
+  .seh_save_reg x21, 40
+  ldr x22, [sp, #48]
+  .seh_save_reg x22, 48
+  ldr x23, [sp, #56]
+  .seh_save_reg x23, 56
+  ldr x24, [sp, #64]
+  .seh_save_reg x24, 64
+  ldr x25, [sp, #72]
+  .seh_save_reg x25, 72
+  ldr x26, [sp, #80]
+  .seh_save_reg x26, 80
+  ldr x27, [sp, #88]
+  .seh_save_reg x27, 88
+  ldr x28, [sp, #96]
+  .seh_save_reg x28, 96
+  add sp, sp, #112
+  .seh_stackalloc 112
   .seh_endepilogue
   ret
   .seh_endproc

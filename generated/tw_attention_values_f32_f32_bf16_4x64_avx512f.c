@@ -32,655 +32,678 @@ void tw_attention_values_f32_f32_bf16_4x64_avx512f(const tw_args* args);
 
 __attribute__((target("avx512f,avx512bw,avx512vl,bmi2")))
 void tw_attention_values_f32_f32_bf16_4x64_avx512f(const tw_args* args) {
-  const size_t s = args->m >> 2;
+  const uint8_t* rhs = (const uint8_t*)args->rhs;
+  const size_t share = args->k * (args->n * 2);
   const uint8_t* lhs = (const uint8_t*)args->lhs;
   uint8_t* dst = (uint8_t*)args->dst;
-  // rows_4 loop
-  for (size_t i_rows_4 = 0; i_rows_4 < s; ++i_rows_4) {
-    const size_t lhs_stride = args->lhs_stride;
-    const uint8_t* const state_1 = lhs + lhs_stride;
-    const uint8_t* const state_2 = state_1 + lhs_stride;
-    const uint8_t* const state_3 = state_2 + lhs_stride;
-    const size_t dst_stride = args->dst_stride;
-    uint8_t* const out_1 = dst + dst_stride;
-    uint8_t* const out_2 = out_1 + dst_stride;
-    uint8_t* const out_3 = out_2 + dst_stride;
-    const size_t n = args->n;
-    const size_t tiles = n / 64;
-    const size_t rest = (n - tiles * 64) >> 4;
-    const uint8_t* rhs = (const uint8_t*)args->rhs;
-    size_t s_2 = 0;
-    // columns loop
-    for (size_t i_columns = 0; i_columns < tiles; ++i_columns) {
-      uint8_t* const out = dst + s_2;
-      uint8_t* const out_4 = out_1 + s_2;
-      uint8_t* const out_5 = out_2 + s_2;
-      uint8_t* const out_6 = out_3 + s_2;
-      if (args->rhs_prefetch == 0) {
-        __m512 correction = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(lhs + 128)));
-        __m512 old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out));
-        __m512 acc = _mm512_mul_ps(old, correction);
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out + 64)));
-        __m512 acc_2 = _mm512_mul_ps(old, correction);
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out + 128)));
-        __m512 acc_3 = _mm512_mul_ps(old, correction);
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out + 192)));
-        __m512 acc_4 = _mm512_mul_ps(old, correction);
-        correction = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(state_1 + 128)));
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out_4));
-        __m512 acc_5 = _mm512_mul_ps(old, correction);
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_4 + 64)));
-        __m512 acc_6 = _mm512_mul_ps(old, correction);
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_4 + 128)));
-        __m512 acc_7 = _mm512_mul_ps(old, correction);
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_4 + 192)));
-        __m512 acc_8 = _mm512_mul_ps(old, correction);
-        correction = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(state_2 + 128)));
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out_5));
-        __m512 acc_9 = _mm512_mul_ps(old, correction);
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_5 + 64)));
-        __m512 acc_10 = _mm512_mul_ps(old, correction);
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_5 + 128)));
-        __m512 acc_11 = _mm512_mul_ps(old, correction);
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_5 + 192)));
-        __m512 acc_12 = _mm512_mul_ps(old, correction);
-        correction = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(state_3 + 128)));
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out_6));
-        __m512 acc_13 = _mm512_mul_ps(old, correction);
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_6 + 64)));
-        __m512 acc_14 = _mm512_mul_ps(old, correction);
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_6 + 128)));
-        __m512 acc_15 = _mm512_mul_ps(old, correction);
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_6 + 192)));
-        __m512 acc_16 = _mm512_mul_ps(old, correction);
-        const size_t k = args->k;
-        const uint8_t* w = lhs + 192;
-        const uint8_t* w_2 = state_1 + 192;
-        const uint8_t* w_3 = state_2 + 192;
-        const uint8_t* w_4 = state_3 + 192;
-        const uint8_t* rhs_at = rhs;
-        // k loop: 256 multiply-accumulates per iteration
-        for (size_t i_k = 0; i_k < k; ++i_k) {
-          __m256i v = _mm256_loadu_si256((const __m256i *)rhs_at);
-          const __m512 v_2 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
-          v = _mm256_loadu_si256((const __m256i *)(rhs_at + 32));
-          const __m512 v_3 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
-          v = _mm256_loadu_si256((const __m256i *)(rhs_at + 64));
-          const __m512 v_4 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
-          v = _mm256_loadu_si256((const __m256i *)(rhs_at + 96));
-          const __m512 v_5 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
-          __m512 w_5 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w)));
-          acc = _mm512_fmadd_ps(v_2, w_5, acc);
-          acc_2 = _mm512_fmadd_ps(v_3, w_5, acc_2);
-          acc_3 = _mm512_fmadd_ps(v_4, w_5, acc_3);
-          acc_4 = _mm512_fmadd_ps(v_5, w_5, acc_4);
-          w_5 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w_2)));
-          acc_5 = _mm512_fmadd_ps(v_2, w_5, acc_5);
-          acc_6 = _mm512_fmadd_ps(v_3, w_5, acc_6);
-          acc_7 = _mm512_fmadd_ps(v_4, w_5, acc_7);
-          acc_8 = _mm512_fmadd_ps(v_5, w_5, acc_8);
-          w_5 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w_3)));
-          acc_9 = _mm512_fmadd_ps(v_2, w_5, acc_9);
-          acc_10 = _mm512_fmadd_ps(v_3, w_5, acc_10);
-          acc_11 = _mm512_fmadd_ps(v_4, w_5, acc_11);
-          acc_12 = _mm512_fmadd_ps(v_5, w_5, acc_12);
-          w_5 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w_4)));
-          acc_13 = _mm512_fmadd_ps(v_2, w_5, acc_13);
-          acc_14 = _mm512_fmadd_ps(v_3, w_5, acc_14);
-          acc_15 = _mm512_fmadd_ps(v_4, w_5, acc_15);
-          acc_16 = _mm512_fmadd_ps(v_5, w_5, acc_16);
-          w += 4;
-          w_2 += 4;
-          w_3 += 4;
-          w_4 += 4;
-          rhs_at += args->rhs_stride;
+  const uint8_t* ahead = rhs + args->rhs_prefetch;
+  // heads loop
+  for (size_t i_heads = 0; i_heads < args->heads; ++i_heads) {
+    const size_t s = args->m >> 2;
+    // rows_4 loop
+    for (size_t i_rows_4 = 0; i_rows_4 < s; ++i_rows_4) {
+      const size_t lhs_stride = args->lhs_stride;
+      const uint8_t* const state_1 = lhs + lhs_stride;
+      const uint8_t* const state_2 = state_1 + lhs_stride;
+      const uint8_t* const state_3 = state_2 + lhs_stride;
+      const size_t dst_stride = args->dst_stride;
+      uint8_t* const out_1 = dst + dst_stride;
+      uint8_t* const out_2 = out_1 + dst_stride;
+      uint8_t* const out_3 = out_2 + dst_stride;
+      const size_t n = args->n;
+      const size_t tiles = n / 64;
+      const size_t rest = (n - tiles * 64) >> 4;
+      const uint8_t* rhs_at = rhs;
+      size_t s_2 = 0;
+      const uint8_t* ahead_at = ahead;
+      // columns loop
+      for (size_t i_columns = 0; i_columns < tiles; ++i_columns) {
+        uint8_t* const out = dst + s_2;
+        uint8_t* const out_4 = out_1 + s_2;
+        uint8_t* const out_5 = out_2 + s_2;
+        uint8_t* const out_6 = out_3 + s_2;
+        if (args->rhs_prefetch == 0) {
+          __m512 correction = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(lhs + 128)));
+          __m512 old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out));
+          __m512 acc = _mm512_mul_ps(old, correction);
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out + 64)));
+          __m512 acc_2 = _mm512_mul_ps(old, correction);
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out + 128)));
+          __m512 acc_3 = _mm512_mul_ps(old, correction);
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out + 192)));
+          __m512 acc_4 = _mm512_mul_ps(old, correction);
+          correction = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(state_1 + 128)));
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out_4));
+          __m512 acc_5 = _mm512_mul_ps(old, correction);
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_4 + 64)));
+          __m512 acc_6 = _mm512_mul_ps(old, correction);
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_4 + 128)));
+          __m512 acc_7 = _mm512_mul_ps(old, correction);
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_4 + 192)));
+          __m512 acc_8 = _mm512_mul_ps(old, correction);
+          correction = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(state_2 + 128)));
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out_5));
+          __m512 acc_9 = _mm512_mul_ps(old, correction);
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_5 + 64)));
+          __m512 acc_10 = _mm512_mul_ps(old, correction);
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_5 + 128)));
+          __m512 acc_11 = _mm512_mul_ps(old, correction);
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_5 + 192)));
+          __m512 acc_12 = _mm512_mul_ps(old, correction);
+          correction = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(state_3 + 128)));
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out_6));
+          __m512 acc_13 = _mm512_mul_ps(old, correction);
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_6 + 64)));
+          __m512 acc_14 = _mm512_mul_ps(old, correction);
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_6 + 128)));
+          __m512 acc_15 = _mm512_mul_ps(old, correction);
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_6 + 192)));
+          __m512 acc_16 = _mm512_mul_ps(old, correction);
+          const size_t k = args->k;
+          const uint8_t* w = lhs + 192;
+          const uint8_t* w_2 = state_1 + 192;
+          const uint8_t* w_3 = state_2 + 192;
+          const uint8_t* w_4 = state_3 + 192;
+          const uint8_t* rhs_2 = rhs_at;
+          // k loop: 256 multiply-accumulates per iteration
+          for (size_t i_k = 0; i_k < k; ++i_k) {
+            __m256i v = _mm256_loadu_si256((const __m256i *)rhs_2);
+            const __m512 v_2 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
+            v = _mm256_loadu_si256((const __m256i *)(rhs_2 + 32));
+            const __m512 v_3 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
+            v = _mm256_loadu_si256((const __m256i *)(rhs_2 + 64));
+            const __m512 v_4 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
+            v = _mm256_loadu_si256((const __m256i *)(rhs_2 + 96));
+            const __m512 v_5 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
+            __m512 w_5 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w)));
+            acc = _mm512_fmadd_ps(v_2, w_5, acc);
+            acc_2 = _mm512_fmadd_ps(v_3, w_5, acc_2);
+            acc_3 = _mm512_fmadd_ps(v_4, w_5, acc_3);
+            acc_4 = _mm512_fmadd_ps(v_5, w_5, acc_4);
+            w_5 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w_2)));
+            acc_5 = _mm512_fmadd_ps(v_2, w_5, acc_5);
+            acc_6 = _mm512_fmadd_ps(v_3, w_5, acc_6);
+            acc_7 = _mm512_fmadd_ps(v_4, w_5, acc_7);
+            acc_8 = _mm512_fmadd_ps(v_5, w_5, acc_8);
+            w_5 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w_3)));
+            acc_9 = _mm512_fmadd_ps(v_2, w_5, acc_9);
+            acc_10 = _mm512_fmadd_ps(v_3, w_5, acc_10);
+            acc_11 = _mm512_fmadd_ps(v_4, w_5, acc_11);
+            acc_12 = _mm512_fmadd_ps(v_5, w_5, acc_12);
+            w_5 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w_4)));
+            acc_13 = _mm512_fmadd_ps(v_2, w_5, acc_13);
+            acc_14 = _mm512_fmadd_ps(v_3, w_5, acc_14);
+            acc_15 = _mm512_fmadd_ps(v_4, w_5, acc_15);
+            acc_16 = _mm512_fmadd_ps(v_5, w_5, acc_16);
+            w += 4;
+            w_2 += 4;
+            w_3 += 4;
+            w_4 += 4;
+            rhs_2 += args->rhs_stride;
+          }
+          _mm512_storeu_si512((void *)out, _mm512_castps_si512(acc));
+          _mm512_storeu_si512((void *)(out + 64), _mm512_castps_si512(acc_2));
+          _mm512_storeu_si512((void *)(out + 128), _mm512_castps_si512(acc_3));
+          _mm512_storeu_si512((void *)(out + 192), _mm512_castps_si512(acc_4));
+          _mm512_storeu_si512((void *)out_4, _mm512_castps_si512(acc_5));
+          _mm512_storeu_si512((void *)(out_4 + 64), _mm512_castps_si512(acc_6));
+          _mm512_storeu_si512((void *)(out_4 + 128), _mm512_castps_si512(acc_7));
+          _mm512_storeu_si512((void *)(out_4 + 192), _mm512_castps_si512(acc_8));
+          _mm512_storeu_si512((void *)out_5, _mm512_castps_si512(acc_9));
+          _mm512_storeu_si512((void *)(out_5 + 64), _mm512_castps_si512(acc_10));
+          _mm512_storeu_si512((void *)(out_5 + 128), _mm512_castps_si512(acc_11));
+          _mm512_storeu_si512((void *)(out_5 + 192), _mm512_castps_si512(acc_12));
+          _mm512_storeu_si512((void *)out_6, _mm512_castps_si512(acc_13));
+          _mm512_storeu_si512((void *)(out_6 + 64), _mm512_castps_si512(acc_14));
+          _mm512_storeu_si512((void *)(out_6 + 128), _mm512_castps_si512(acc_15));
+          _mm512_storeu_si512((void *)(out_6 + 192), _mm512_castps_si512(acc_16));
+        } else {
+          __m512 correction = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(lhs + 128)));
+          __m512 old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out));
+          __m512 acc = _mm512_mul_ps(old, correction);
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out + 64)));
+          __m512 acc_2 = _mm512_mul_ps(old, correction);
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out + 128)));
+          __m512 acc_3 = _mm512_mul_ps(old, correction);
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out + 192)));
+          __m512 acc_4 = _mm512_mul_ps(old, correction);
+          correction = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(state_1 + 128)));
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out_4));
+          __m512 acc_5 = _mm512_mul_ps(old, correction);
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_4 + 64)));
+          __m512 acc_6 = _mm512_mul_ps(old, correction);
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_4 + 128)));
+          __m512 acc_7 = _mm512_mul_ps(old, correction);
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_4 + 192)));
+          __m512 acc_8 = _mm512_mul_ps(old, correction);
+          correction = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(state_2 + 128)));
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out_5));
+          __m512 acc_9 = _mm512_mul_ps(old, correction);
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_5 + 64)));
+          __m512 acc_10 = _mm512_mul_ps(old, correction);
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_5 + 128)));
+          __m512 acc_11 = _mm512_mul_ps(old, correction);
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_5 + 192)));
+          __m512 acc_12 = _mm512_mul_ps(old, correction);
+          correction = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(state_3 + 128)));
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out_6));
+          __m512 acc_13 = _mm512_mul_ps(old, correction);
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_6 + 64)));
+          __m512 acc_14 = _mm512_mul_ps(old, correction);
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_6 + 128)));
+          __m512 acc_15 = _mm512_mul_ps(old, correction);
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_6 + 192)));
+          __m512 acc_16 = _mm512_mul_ps(old, correction);
+          const size_t k = args->k;
+          const uint8_t* w = lhs + 192;
+          const uint8_t* w_2 = state_1 + 192;
+          const uint8_t* w_3 = state_2 + 192;
+          const uint8_t* w_4 = state_3 + 192;
+          const uint8_t* rhs_2 = rhs_at;
+          const uint8_t* ahead_2 = ahead_at;
+          // k loop: 256 multiply-accumulates per iteration
+          for (size_t i_k = 0; i_k < k; ++i_k) {
+            __m256i v = _mm256_loadu_si256((const __m256i *)rhs_2);
+            const __m512 v_2 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
+            v = _mm256_loadu_si256((const __m256i *)(rhs_2 + 32));
+            const __m512 v_3 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
+            v = _mm256_loadu_si256((const __m256i *)(rhs_2 + 64));
+            const __m512 v_4 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
+            v = _mm256_loadu_si256((const __m256i *)(rhs_2 + 96));
+            const __m512 v_5 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
+            _mm_prefetch((const char *)ahead_2, _MM_HINT_T0);
+            _mm_prefetch((const char *)(ahead_2 + 64), _MM_HINT_T0);
+            __m512 w_5 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w)));
+            acc = _mm512_fmadd_ps(v_2, w_5, acc);
+            acc_2 = _mm512_fmadd_ps(v_3, w_5, acc_2);
+            acc_3 = _mm512_fmadd_ps(v_4, w_5, acc_3);
+            acc_4 = _mm512_fmadd_ps(v_5, w_5, acc_4);
+            w_5 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w_2)));
+            acc_5 = _mm512_fmadd_ps(v_2, w_5, acc_5);
+            acc_6 = _mm512_fmadd_ps(v_3, w_5, acc_6);
+            acc_7 = _mm512_fmadd_ps(v_4, w_5, acc_7);
+            acc_8 = _mm512_fmadd_ps(v_5, w_5, acc_8);
+            w_5 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w_3)));
+            acc_9 = _mm512_fmadd_ps(v_2, w_5, acc_9);
+            acc_10 = _mm512_fmadd_ps(v_3, w_5, acc_10);
+            acc_11 = _mm512_fmadd_ps(v_4, w_5, acc_11);
+            acc_12 = _mm512_fmadd_ps(v_5, w_5, acc_12);
+            w_5 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w_4)));
+            acc_13 = _mm512_fmadd_ps(v_2, w_5, acc_13);
+            acc_14 = _mm512_fmadd_ps(v_3, w_5, acc_14);
+            acc_15 = _mm512_fmadd_ps(v_4, w_5, acc_15);
+            acc_16 = _mm512_fmadd_ps(v_5, w_5, acc_16);
+            w += 4;
+            w_2 += 4;
+            w_3 += 4;
+            w_4 += 4;
+            rhs_2 += args->rhs_stride;
+            ahead_2 += 128;
+          }
+          _mm512_storeu_si512((void *)out, _mm512_castps_si512(acc));
+          _mm512_storeu_si512((void *)(out + 64), _mm512_castps_si512(acc_2));
+          _mm512_storeu_si512((void *)(out + 128), _mm512_castps_si512(acc_3));
+          _mm512_storeu_si512((void *)(out + 192), _mm512_castps_si512(acc_4));
+          _mm512_storeu_si512((void *)out_4, _mm512_castps_si512(acc_5));
+          _mm512_storeu_si512((void *)(out_4 + 64), _mm512_castps_si512(acc_6));
+          _mm512_storeu_si512((void *)(out_4 + 128), _mm512_castps_si512(acc_7));
+          _mm512_storeu_si512((void *)(out_4 + 192), _mm512_castps_si512(acc_8));
+          _mm512_storeu_si512((void *)out_5, _mm512_castps_si512(acc_9));
+          _mm512_storeu_si512((void *)(out_5 + 64), _mm512_castps_si512(acc_10));
+          _mm512_storeu_si512((void *)(out_5 + 128), _mm512_castps_si512(acc_11));
+          _mm512_storeu_si512((void *)(out_5 + 192), _mm512_castps_si512(acc_12));
+          _mm512_storeu_si512((void *)out_6, _mm512_castps_si512(acc_13));
+          _mm512_storeu_si512((void *)(out_6 + 64), _mm512_castps_si512(acc_14));
+          _mm512_storeu_si512((void *)(out_6 + 128), _mm512_castps_si512(acc_15));
+          _mm512_storeu_si512((void *)(out_6 + 192), _mm512_castps_si512(acc_16));
         }
-        _mm512_storeu_si512((void *)out, _mm512_castps_si512(acc));
-        _mm512_storeu_si512((void *)(out + 64), _mm512_castps_si512(acc_2));
-        _mm512_storeu_si512((void *)(out + 128), _mm512_castps_si512(acc_3));
-        _mm512_storeu_si512((void *)(out + 192), _mm512_castps_si512(acc_4));
-        _mm512_storeu_si512((void *)out_4, _mm512_castps_si512(acc_5));
-        _mm512_storeu_si512((void *)(out_4 + 64), _mm512_castps_si512(acc_6));
-        _mm512_storeu_si512((void *)(out_4 + 128), _mm512_castps_si512(acc_7));
-        _mm512_storeu_si512((void *)(out_4 + 192), _mm512_castps_si512(acc_8));
-        _mm512_storeu_si512((void *)out_5, _mm512_castps_si512(acc_9));
-        _mm512_storeu_si512((void *)(out_5 + 64), _mm512_castps_si512(acc_10));
-        _mm512_storeu_si512((void *)(out_5 + 128), _mm512_castps_si512(acc_11));
-        _mm512_storeu_si512((void *)(out_5 + 192), _mm512_castps_si512(acc_12));
-        _mm512_storeu_si512((void *)out_6, _mm512_castps_si512(acc_13));
-        _mm512_storeu_si512((void *)(out_6 + 64), _mm512_castps_si512(acc_14));
-        _mm512_storeu_si512((void *)(out_6 + 128), _mm512_castps_si512(acc_15));
-        _mm512_storeu_si512((void *)(out_6 + 192), _mm512_castps_si512(acc_16));
-      } else {
-        __m512 correction = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(lhs + 128)));
-        __m512 old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out));
-        __m512 acc = _mm512_mul_ps(old, correction);
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out + 64)));
-        __m512 acc_2 = _mm512_mul_ps(old, correction);
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out + 128)));
-        __m512 acc_3 = _mm512_mul_ps(old, correction);
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out + 192)));
-        __m512 acc_4 = _mm512_mul_ps(old, correction);
-        correction = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(state_1 + 128)));
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out_4));
-        __m512 acc_5 = _mm512_mul_ps(old, correction);
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_4 + 64)));
-        __m512 acc_6 = _mm512_mul_ps(old, correction);
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_4 + 128)));
-        __m512 acc_7 = _mm512_mul_ps(old, correction);
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_4 + 192)));
-        __m512 acc_8 = _mm512_mul_ps(old, correction);
-        correction = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(state_2 + 128)));
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out_5));
-        __m512 acc_9 = _mm512_mul_ps(old, correction);
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_5 + 64)));
-        __m512 acc_10 = _mm512_mul_ps(old, correction);
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_5 + 128)));
-        __m512 acc_11 = _mm512_mul_ps(old, correction);
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_5 + 192)));
-        __m512 acc_12 = _mm512_mul_ps(old, correction);
-        correction = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(state_3 + 128)));
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out_6));
-        __m512 acc_13 = _mm512_mul_ps(old, correction);
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_6 + 64)));
-        __m512 acc_14 = _mm512_mul_ps(old, correction);
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_6 + 128)));
-        __m512 acc_15 = _mm512_mul_ps(old, correction);
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_6 + 192)));
-        __m512 acc_16 = _mm512_mul_ps(old, correction);
-        const size_t k = args->k;
-        const uint8_t* w = lhs + 192;
-        const uint8_t* w_2 = state_1 + 192;
-        const uint8_t* w_3 = state_2 + 192;
-        const uint8_t* w_4 = state_3 + 192;
-        const uint8_t* rhs_at = rhs;
-        // k loop: 256 multiply-accumulates per iteration
-        for (size_t i_k = 0; i_k < k; ++i_k) {
-          __m256i v = _mm256_loadu_si256((const __m256i *)rhs_at);
-          const __m512 v_2 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
-          v = _mm256_loadu_si256((const __m256i *)(rhs_at + 32));
-          const __m512 v_3 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
-          v = _mm256_loadu_si256((const __m256i *)(rhs_at + 64));
-          const __m512 v_4 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
-          v = _mm256_loadu_si256((const __m256i *)(rhs_at + 96));
-          const __m512 v_5 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
-          const uint8_t* const ahead = rhs_at + args->rhs_prefetch;
-          _mm_prefetch((const char *)ahead, _MM_HINT_T0);
-          _mm_prefetch((const char *)(ahead + 64), _MM_HINT_T0);
-          __m512 w_5 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w)));
-          acc = _mm512_fmadd_ps(v_2, w_5, acc);
-          acc_2 = _mm512_fmadd_ps(v_3, w_5, acc_2);
-          acc_3 = _mm512_fmadd_ps(v_4, w_5, acc_3);
-          acc_4 = _mm512_fmadd_ps(v_5, w_5, acc_4);
-          w_5 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w_2)));
-          acc_5 = _mm512_fmadd_ps(v_2, w_5, acc_5);
-          acc_6 = _mm512_fmadd_ps(v_3, w_5, acc_6);
-          acc_7 = _mm512_fmadd_ps(v_4, w_5, acc_7);
-          acc_8 = _mm512_fmadd_ps(v_5, w_5, acc_8);
-          w_5 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w_3)));
-          acc_9 = _mm512_fmadd_ps(v_2, w_5, acc_9);
-          acc_10 = _mm512_fmadd_ps(v_3, w_5, acc_10);
-          acc_11 = _mm512_fmadd_ps(v_4, w_5, acc_11);
-          acc_12 = _mm512_fmadd_ps(v_5, w_5, acc_12);
-          w_5 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w_4)));
-          acc_13 = _mm512_fmadd_ps(v_2, w_5, acc_13);
-          acc_14 = _mm512_fmadd_ps(v_3, w_5, acc_14);
-          acc_15 = _mm512_fmadd_ps(v_4, w_5, acc_15);
-          acc_16 = _mm512_fmadd_ps(v_5, w_5, acc_16);
-          w += 4;
-          w_2 += 4;
-          w_3 += 4;
-          w_4 += 4;
-          rhs_at += args->rhs_stride;
-        }
-        _mm512_storeu_si512((void *)out, _mm512_castps_si512(acc));
-        _mm512_storeu_si512((void *)(out + 64), _mm512_castps_si512(acc_2));
-        _mm512_storeu_si512((void *)(out + 128), _mm512_castps_si512(acc_3));
-        _mm512_storeu_si512((void *)(out + 192), _mm512_castps_si512(acc_4));
-        _mm512_storeu_si512((void *)out_4, _mm512_castps_si512(acc_5));
-        _mm512_storeu_si512((void *)(out_4 + 64), _mm512_castps_si512(acc_6));
-        _mm512_storeu_si512((void *)(out_4 + 128), _mm512_castps_si512(acc_7));
-        _mm512_storeu_si512((void *)(out_4 + 192), _mm512_castps_si512(acc_8));
-        _mm512_storeu_si512((void *)out_5, _mm512_castps_si512(acc_9));
-        _mm512_storeu_si512((void *)(out_5 + 64), _mm512_castps_si512(acc_10));
-        _mm512_storeu_si512((void *)(out_5 + 128), _mm512_castps_si512(acc_11));
-        _mm512_storeu_si512((void *)(out_5 + 192), _mm512_castps_si512(acc_12));
-        _mm512_storeu_si512((void *)out_6, _mm512_castps_si512(acc_13));
-        _mm512_storeu_si512((void *)(out_6 + 64), _mm512_castps_si512(acc_14));
-        _mm512_storeu_si512((void *)(out_6 + 128), _mm512_castps_si512(acc_15));
-        _mm512_storeu_si512((void *)(out_6 + 192), _mm512_castps_si512(acc_16));
+        rhs_at += 128;
+        s_2 += 256;
+        ahead_at += args->k * 128;
       }
-      rhs += 128;
-      s_2 += 256;
-    }
-    // vectors loop
-    for (size_t i_vectors = 0; i_vectors < rest; ++i_vectors) {
-      uint8_t* const out = dst + s_2;
-      uint8_t* const out_4 = out_1 + s_2;
-      uint8_t* const out_5 = out_2 + s_2;
-      uint8_t* const out_6 = out_3 + s_2;
-      if (args->rhs_prefetch == 0) {
-        __m512 correction = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(lhs + 128)));
-        __m512 old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out));
-        __m512 acc = _mm512_mul_ps(old, correction);
-        correction = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(state_1 + 128)));
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out_4));
-        __m512 acc_2 = _mm512_mul_ps(old, correction);
-        correction = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(state_2 + 128)));
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out_5));
-        __m512 acc_3 = _mm512_mul_ps(old, correction);
-        correction = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(state_3 + 128)));
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out_6));
-        __m512 acc_4 = _mm512_mul_ps(old, correction);
-        const size_t k = args->k;
-        const uint8_t* w = lhs + 192;
-        const uint8_t* w_2 = state_1 + 192;
-        const uint8_t* w_3 = state_2 + 192;
-        const uint8_t* w_4 = state_3 + 192;
-        const uint8_t* rhs_at = rhs;
-        // k loop: 64 multiply-accumulates per iteration
-        for (size_t i_k = 0; i_k < k; ++i_k) {
-          const __m256i v = _mm256_loadu_si256((const __m256i *)rhs_at);
-          const __m512 v_2 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
-          __m512 w_5 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w)));
-          acc = _mm512_fmadd_ps(v_2, w_5, acc);
-          w_5 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w_2)));
-          acc_2 = _mm512_fmadd_ps(v_2, w_5, acc_2);
-          w_5 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w_3)));
-          acc_3 = _mm512_fmadd_ps(v_2, w_5, acc_3);
-          w_5 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w_4)));
-          acc_4 = _mm512_fmadd_ps(v_2, w_5, acc_4);
-          w += 4;
-          w_2 += 4;
-          w_3 += 4;
-          w_4 += 4;
-          rhs_at += args->rhs_stride;
+      // vectors loop
+      for (size_t i_vectors = 0; i_vectors < rest; ++i_vectors) {
+        uint8_t* const out = dst + s_2;
+        uint8_t* const out_4 = out_1 + s_2;
+        uint8_t* const out_5 = out_2 + s_2;
+        uint8_t* const out_6 = out_3 + s_2;
+        if (args->rhs_prefetch == 0) {
+          __m512 correction = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(lhs + 128)));
+          __m512 old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out));
+          __m512 acc = _mm512_mul_ps(old, correction);
+          correction = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(state_1 + 128)));
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out_4));
+          __m512 acc_2 = _mm512_mul_ps(old, correction);
+          correction = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(state_2 + 128)));
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out_5));
+          __m512 acc_3 = _mm512_mul_ps(old, correction);
+          correction = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(state_3 + 128)));
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out_6));
+          __m512 acc_4 = _mm512_mul_ps(old, correction);
+          const size_t k = args->k;
+          const uint8_t* w = lhs + 192;
+          const uint8_t* w_2 = state_1 + 192;
+          const uint8_t* w_3 = state_2 + 192;
+          const uint8_t* w_4 = state_3 + 192;
+          const uint8_t* rhs_2 = rhs_at;
+          // k loop: 64 multiply-accumulates per iteration
+          for (size_t i_k = 0; i_k < k; ++i_k) {
+            const __m256i v = _mm256_loadu_si256((const __m256i *)rhs_2);
+            const __m512 v_2 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
+            __m512 w_5 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w)));
+            acc = _mm512_fmadd_ps(v_2, w_5, acc);
+            w_5 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w_2)));
+            acc_2 = _mm512_fmadd_ps(v_2, w_5, acc_2);
+            w_5 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w_3)));
+            acc_3 = _mm512_fmadd_ps(v_2, w_5, acc_3);
+            w_5 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w_4)));
+            acc_4 = _mm512_fmadd_ps(v_2, w_5, acc_4);
+            w += 4;
+            w_2 += 4;
+            w_3 += 4;
+            w_4 += 4;
+            rhs_2 += args->rhs_stride;
+          }
+          _mm512_storeu_si512((void *)out, _mm512_castps_si512(acc));
+          _mm512_storeu_si512((void *)out_4, _mm512_castps_si512(acc_2));
+          _mm512_storeu_si512((void *)out_5, _mm512_castps_si512(acc_3));
+          _mm512_storeu_si512((void *)out_6, _mm512_castps_si512(acc_4));
+        } else {
+          __m512 correction = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(lhs + 128)));
+          __m512 old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out));
+          __m512 acc = _mm512_mul_ps(old, correction);
+          correction = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(state_1 + 128)));
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out_4));
+          __m512 acc_2 = _mm512_mul_ps(old, correction);
+          correction = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(state_2 + 128)));
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out_5));
+          __m512 acc_3 = _mm512_mul_ps(old, correction);
+          correction = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(state_3 + 128)));
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out_6));
+          __m512 acc_4 = _mm512_mul_ps(old, correction);
+          const size_t k = args->k;
+          const uint8_t* w = lhs + 192;
+          const uint8_t* w_2 = state_1 + 192;
+          const uint8_t* w_3 = state_2 + 192;
+          const uint8_t* w_4 = state_3 + 192;
+          const uint8_t* rhs_2 = rhs_at;
+          const uint8_t* ahead_2 = ahead_at;
+          // k loop: 64 multiply-accumulates per iteration
+          for (size_t i_k = 0; i_k < k; ++i_k) {
+            const __m256i v = _mm256_loadu_si256((const __m256i *)rhs_2);
+            const __m512 v_2 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
+            _mm_prefetch((const char *)ahead_2, _MM_HINT_T0);
+            __m512 w_5 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w)));
+            acc = _mm512_fmadd_ps(v_2, w_5, acc);
+            w_5 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w_2)));
+            acc_2 = _mm512_fmadd_ps(v_2, w_5, acc_2);
+            w_5 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w_3)));
+            acc_3 = _mm512_fmadd_ps(v_2, w_5, acc_3);
+            w_5 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w_4)));
+            acc_4 = _mm512_fmadd_ps(v_2, w_5, acc_4);
+            w += 4;
+            w_2 += 4;
+            w_3 += 4;
+            w_4 += 4;
+            rhs_2 += args->rhs_stride;
+            ahead_2 += 32;
+          }
+          _mm512_storeu_si512((void *)out, _mm512_castps_si512(acc));
+          _mm512_storeu_si512((void *)out_4, _mm512_castps_si512(acc_2));
+          _mm512_storeu_si512((void *)out_5, _mm512_castps_si512(acc_3));
+          _mm512_storeu_si512((void *)out_6, _mm512_castps_si512(acc_4));
         }
-        _mm512_storeu_si512((void *)out, _mm512_castps_si512(acc));
-        _mm512_storeu_si512((void *)out_4, _mm512_castps_si512(acc_2));
-        _mm512_storeu_si512((void *)out_5, _mm512_castps_si512(acc_3));
-        _mm512_storeu_si512((void *)out_6, _mm512_castps_si512(acc_4));
-      } else {
-        __m512 correction = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(lhs + 128)));
-        __m512 old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out));
-        __m512 acc = _mm512_mul_ps(old, correction);
-        correction = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(state_1 + 128)));
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out_4));
-        __m512 acc_2 = _mm512_mul_ps(old, correction);
-        correction = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(state_2 + 128)));
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out_5));
-        __m512 acc_3 = _mm512_mul_ps(old, correction);
-        correction = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(state_3 + 128)));
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out_6));
-        __m512 acc_4 = _mm512_mul_ps(old, correction);
-        const size_t k = args->k;
-        const uint8_t* w = lhs + 192;
-        const uint8_t* w_2 = state_1 + 192;
-        const uint8_t* w_3 = state_2 + 192;
-        const uint8_t* w_4 = state_3 + 192;
-        const uint8_t* rhs_at = rhs;
-        // k loop: 64 multiply-accumulates per iteration
-        for (size_t i_k = 0; i_k < k; ++i_k) {
-          const __m256i v = _mm256_loadu_si256((const __m256i *)rhs_at);
-          const __m512 v_2 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
-          const uint8_t* const ahead = rhs_at + args->rhs_prefetch;
-          _mm_prefetch((const char *)ahead, _MM_HINT_T0);
-          __m512 w_5 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w)));
-          acc = _mm512_fmadd_ps(v_2, w_5, acc);
-          w_5 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w_2)));
-          acc_2 = _mm512_fmadd_ps(v_2, w_5, acc_2);
-          w_5 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w_3)));
-          acc_3 = _mm512_fmadd_ps(v_2, w_5, acc_3);
-          w_5 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w_4)));
-          acc_4 = _mm512_fmadd_ps(v_2, w_5, acc_4);
-          w += 4;
-          w_2 += 4;
-          w_3 += 4;
-          w_4 += 4;
-          rhs_at += args->rhs_stride;
-        }
-        _mm512_storeu_si512((void *)out, _mm512_castps_si512(acc));
-        _mm512_storeu_si512((void *)out_4, _mm512_castps_si512(acc_2));
-        _mm512_storeu_si512((void *)out_5, _mm512_castps_si512(acc_3));
-        _mm512_storeu_si512((void *)out_6, _mm512_castps_si512(acc_4));
+        rhs_at += 32;
+        s_2 += 64;
+        ahead_at += args->k * 32;
       }
-      rhs += 32;
-      s_2 += 64;
+      lhs += args->lhs_stride * 4;
+      dst += args->dst_stride * 4;
     }
-    lhs += args->lhs_stride * 4;
-    dst += args->dst_stride * 4;
-  }
-  const size_t s_2 = (args->m >> 1) & 1;
-  // rows_2 loop
-  for (size_t i_rows_2 = 0; i_rows_2 < s_2; ++i_rows_2) {
-    const uint8_t* const state_1 = lhs + args->lhs_stride;
-    uint8_t* const out_1 = dst + args->dst_stride;
-    const size_t n = args->n;
-    const size_t tiles = n / 64;
-    const size_t rest = (n - tiles * 64) >> 4;
-    const uint8_t* rhs = (const uint8_t*)args->rhs;
-    size_t s_3 = 0;
-    // columns loop
-    for (size_t i_columns = 0; i_columns < tiles; ++i_columns) {
-      uint8_t* const out = dst + s_3;
-      uint8_t* const out_2 = out_1 + s_3;
-      if (args->rhs_prefetch == 0) {
-        __m512 correction = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(lhs + 128)));
-        __m512 old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out));
-        __m512 acc = _mm512_mul_ps(old, correction);
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out + 64)));
-        __m512 acc_2 = _mm512_mul_ps(old, correction);
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out + 128)));
-        __m512 acc_3 = _mm512_mul_ps(old, correction);
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out + 192)));
-        __m512 acc_4 = _mm512_mul_ps(old, correction);
-        correction = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(state_1 + 128)));
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out_2));
-        __m512 acc_5 = _mm512_mul_ps(old, correction);
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_2 + 64)));
-        __m512 acc_6 = _mm512_mul_ps(old, correction);
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_2 + 128)));
-        __m512 acc_7 = _mm512_mul_ps(old, correction);
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_2 + 192)));
-        __m512 acc_8 = _mm512_mul_ps(old, correction);
-        const size_t k = args->k;
-        const uint8_t* w = lhs + 192;
-        const uint8_t* w_2 = state_1 + 192;
-        const uint8_t* rhs_at = rhs;
-        // k loop: 128 multiply-accumulates per iteration
-        for (size_t i_k = 0; i_k < k; ++i_k) {
-          __m256i v = _mm256_loadu_si256((const __m256i *)rhs_at);
-          const __m512 v_2 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
-          v = _mm256_loadu_si256((const __m256i *)(rhs_at + 32));
-          const __m512 v_3 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
-          v = _mm256_loadu_si256((const __m256i *)(rhs_at + 64));
-          const __m512 v_4 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
-          v = _mm256_loadu_si256((const __m256i *)(rhs_at + 96));
-          const __m512 v_5 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
-          __m512 w_3 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w)));
-          acc = _mm512_fmadd_ps(v_2, w_3, acc);
-          acc_2 = _mm512_fmadd_ps(v_3, w_3, acc_2);
-          acc_3 = _mm512_fmadd_ps(v_4, w_3, acc_3);
-          acc_4 = _mm512_fmadd_ps(v_5, w_3, acc_4);
-          w_3 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w_2)));
-          acc_5 = _mm512_fmadd_ps(v_2, w_3, acc_5);
-          acc_6 = _mm512_fmadd_ps(v_3, w_3, acc_6);
-          acc_7 = _mm512_fmadd_ps(v_4, w_3, acc_7);
-          acc_8 = _mm512_fmadd_ps(v_5, w_3, acc_8);
-          w += 4;
-          w_2 += 4;
-          rhs_at += args->rhs_stride;
+    const size_t s_2 = (args->m >> 1) & 1;
+    // rows_2 loop
+    for (size_t i_rows_2 = 0; i_rows_2 < s_2; ++i_rows_2) {
+      const uint8_t* const state_1 = lhs + args->lhs_stride;
+      uint8_t* const out_1 = dst + args->dst_stride;
+      const size_t n = args->n;
+      const size_t tiles = n / 64;
+      const size_t rest = (n - tiles * 64) >> 4;
+      const uint8_t* rhs_at = rhs;
+      size_t s_3 = 0;
+      const uint8_t* ahead_at = ahead;
+      // columns loop
+      for (size_t i_columns = 0; i_columns < tiles; ++i_columns) {
+        uint8_t* const out = dst + s_3;
+        uint8_t* const out_2 = out_1 + s_3;
+        if (args->rhs_prefetch == 0) {
+          __m512 correction = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(lhs + 128)));
+          __m512 old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out));
+          __m512 acc = _mm512_mul_ps(old, correction);
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out + 64)));
+          __m512 acc_2 = _mm512_mul_ps(old, correction);
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out + 128)));
+          __m512 acc_3 = _mm512_mul_ps(old, correction);
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out + 192)));
+          __m512 acc_4 = _mm512_mul_ps(old, correction);
+          correction = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(state_1 + 128)));
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out_2));
+          __m512 acc_5 = _mm512_mul_ps(old, correction);
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_2 + 64)));
+          __m512 acc_6 = _mm512_mul_ps(old, correction);
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_2 + 128)));
+          __m512 acc_7 = _mm512_mul_ps(old, correction);
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_2 + 192)));
+          __m512 acc_8 = _mm512_mul_ps(old, correction);
+          const size_t k = args->k;
+          const uint8_t* w = lhs + 192;
+          const uint8_t* w_2 = state_1 + 192;
+          const uint8_t* rhs_2 = rhs_at;
+          // k loop: 128 multiply-accumulates per iteration
+          for (size_t i_k = 0; i_k < k; ++i_k) {
+            __m256i v = _mm256_loadu_si256((const __m256i *)rhs_2);
+            const __m512 v_2 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
+            v = _mm256_loadu_si256((const __m256i *)(rhs_2 + 32));
+            const __m512 v_3 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
+            v = _mm256_loadu_si256((const __m256i *)(rhs_2 + 64));
+            const __m512 v_4 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
+            v = _mm256_loadu_si256((const __m256i *)(rhs_2 + 96));
+            const __m512 v_5 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
+            __m512 w_3 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w)));
+            acc = _mm512_fmadd_ps(v_2, w_3, acc);
+            acc_2 = _mm512_fmadd_ps(v_3, w_3, acc_2);
+            acc_3 = _mm512_fmadd_ps(v_4, w_3, acc_3);
+            acc_4 = _mm512_fmadd_ps(v_5, w_3, acc_4);
+            w_3 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w_2)));
+            acc_5 = _mm512_fmadd_ps(v_2, w_3, acc_5);
+            acc_6 = _mm512_fmadd_ps(v_3, w_3, acc_6);
+            acc_7 = _mm512_fmadd_ps(v_4, w_3, acc_7);
+            acc_8 = _mm512_fmadd_ps(v_5, w_3, acc_8);
+            w += 4;
+            w_2 += 4;
+            rhs_2 += args->rhs_stride;
+          }
+          _mm512_storeu_si512((void *)out, _mm512_castps_si512(acc));
+          _mm512_storeu_si512((void *)(out + 64), _mm512_castps_si512(acc_2));
+          _mm512_storeu_si512((void *)(out + 128), _mm512_castps_si512(acc_3));
+          _mm512_storeu_si512((void *)(out + 192), _mm512_castps_si512(acc_4));
+          _mm512_storeu_si512((void *)out_2, _mm512_castps_si512(acc_5));
+          _mm512_storeu_si512((void *)(out_2 + 64), _mm512_castps_si512(acc_6));
+          _mm512_storeu_si512((void *)(out_2 + 128), _mm512_castps_si512(acc_7));
+          _mm512_storeu_si512((void *)(out_2 + 192), _mm512_castps_si512(acc_8));
+        } else {
+          __m512 correction = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(lhs + 128)));
+          __m512 old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out));
+          __m512 acc = _mm512_mul_ps(old, correction);
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out + 64)));
+          __m512 acc_2 = _mm512_mul_ps(old, correction);
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out + 128)));
+          __m512 acc_3 = _mm512_mul_ps(old, correction);
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out + 192)));
+          __m512 acc_4 = _mm512_mul_ps(old, correction);
+          correction = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(state_1 + 128)));
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out_2));
+          __m512 acc_5 = _mm512_mul_ps(old, correction);
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_2 + 64)));
+          __m512 acc_6 = _mm512_mul_ps(old, correction);
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_2 + 128)));
+          __m512 acc_7 = _mm512_mul_ps(old, correction);
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_2 + 192)));
+          __m512 acc_8 = _mm512_mul_ps(old, correction);
+          const size_t k = args->k;
+          const uint8_t* w = lhs + 192;
+          const uint8_t* w_2 = state_1 + 192;
+          const uint8_t* rhs_2 = rhs_at;
+          const uint8_t* ahead_2 = ahead_at;
+          // k loop: 128 multiply-accumulates per iteration
+          for (size_t i_k = 0; i_k < k; ++i_k) {
+            __m256i v = _mm256_loadu_si256((const __m256i *)rhs_2);
+            const __m512 v_2 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
+            v = _mm256_loadu_si256((const __m256i *)(rhs_2 + 32));
+            const __m512 v_3 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
+            v = _mm256_loadu_si256((const __m256i *)(rhs_2 + 64));
+            const __m512 v_4 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
+            v = _mm256_loadu_si256((const __m256i *)(rhs_2 + 96));
+            const __m512 v_5 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
+            _mm_prefetch((const char *)ahead_2, _MM_HINT_T0);
+            _mm_prefetch((const char *)(ahead_2 + 64), _MM_HINT_T0);
+            __m512 w_3 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w)));
+            acc = _mm512_fmadd_ps(v_2, w_3, acc);
+            acc_2 = _mm512_fmadd_ps(v_3, w_3, acc_2);
+            acc_3 = _mm512_fmadd_ps(v_4, w_3, acc_3);
+            acc_4 = _mm512_fmadd_ps(v_5, w_3, acc_4);
+            w_3 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w_2)));
+            acc_5 = _mm512_fmadd_ps(v_2, w_3, acc_5);
+            acc_6 = _mm512_fmadd_ps(v_3, w_3, acc_6);
+            acc_7 = _mm512_fmadd_ps(v_4, w_3, acc_7);
+            acc_8 = _mm512_fmadd_ps(v_5, w_3, acc_8);
+            w += 4;
+            w_2 += 4;
+            rhs_2 += args->rhs_stride;
+            ahead_2 += 128;
+          }
+          _mm512_storeu_si512((void *)out, _mm512_castps_si512(acc));
+          _mm512_storeu_si512((void *)(out + 64), _mm512_castps_si512(acc_2));
+          _mm512_storeu_si512((void *)(out + 128), _mm512_castps_si512(acc_3));
+          _mm512_storeu_si512((void *)(out + 192), _mm512_castps_si512(acc_4));
+          _mm512_storeu_si512((void *)out_2, _mm512_castps_si512(acc_5));
+          _mm512_storeu_si512((void *)(out_2 + 64), _mm512_castps_si512(acc_6));
+          _mm512_storeu_si512((void *)(out_2 + 128), _mm512_castps_si512(acc_7));
+          _mm512_storeu_si512((void *)(out_2 + 192), _mm512_castps_si512(acc_8));
         }
-        _mm512_storeu_si512((void *)out, _mm512_castps_si512(acc));
-        _mm512_storeu_si512((void *)(out + 64), _mm512_castps_si512(acc_2));
-        _mm512_storeu_si512((void *)(out + 128), _mm512_castps_si512(acc_3));
-        _mm512_storeu_si512((void *)(out + 192), _mm512_castps_si512(acc_4));
-        _mm512_storeu_si512((void *)out_2, _mm512_castps_si512(acc_5));
-        _mm512_storeu_si512((void *)(out_2 + 64), _mm512_castps_si512(acc_6));
-        _mm512_storeu_si512((void *)(out_2 + 128), _mm512_castps_si512(acc_7));
-        _mm512_storeu_si512((void *)(out_2 + 192), _mm512_castps_si512(acc_8));
-      } else {
-        __m512 correction = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(lhs + 128)));
-        __m512 old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out));
-        __m512 acc = _mm512_mul_ps(old, correction);
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out + 64)));
-        __m512 acc_2 = _mm512_mul_ps(old, correction);
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out + 128)));
-        __m512 acc_3 = _mm512_mul_ps(old, correction);
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out + 192)));
-        __m512 acc_4 = _mm512_mul_ps(old, correction);
-        correction = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(state_1 + 128)));
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out_2));
-        __m512 acc_5 = _mm512_mul_ps(old, correction);
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_2 + 64)));
-        __m512 acc_6 = _mm512_mul_ps(old, correction);
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_2 + 128)));
-        __m512 acc_7 = _mm512_mul_ps(old, correction);
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_2 + 192)));
-        __m512 acc_8 = _mm512_mul_ps(old, correction);
-        const size_t k = args->k;
-        const uint8_t* w = lhs + 192;
-        const uint8_t* w_2 = state_1 + 192;
-        const uint8_t* rhs_at = rhs;
-        // k loop: 128 multiply-accumulates per iteration
-        for (size_t i_k = 0; i_k < k; ++i_k) {
-          __m256i v = _mm256_loadu_si256((const __m256i *)rhs_at);
-          const __m512 v_2 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
-          v = _mm256_loadu_si256((const __m256i *)(rhs_at + 32));
-          const __m512 v_3 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
-          v = _mm256_loadu_si256((const __m256i *)(rhs_at + 64));
-          const __m512 v_4 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
-          v = _mm256_loadu_si256((const __m256i *)(rhs_at + 96));
-          const __m512 v_5 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
-          const uint8_t* const ahead = rhs_at + args->rhs_prefetch;
-          _mm_prefetch((const char *)ahead, _MM_HINT_T0);
-          _mm_prefetch((const char *)(ahead + 64), _MM_HINT_T0);
-          __m512 w_3 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w)));
-          acc = _mm512_fmadd_ps(v_2, w_3, acc);
-          acc_2 = _mm512_fmadd_ps(v_3, w_3, acc_2);
-          acc_3 = _mm512_fmadd_ps(v_4, w_3, acc_3);
-          acc_4 = _mm512_fmadd_ps(v_5, w_3, acc_4);
-          w_3 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w_2)));
-          acc_5 = _mm512_fmadd_ps(v_2, w_3, acc_5);
-          acc_6 = _mm512_fmadd_ps(v_3, w_3, acc_6);
-          acc_7 = _mm512_fmadd_ps(v_4, w_3, acc_7);
-          acc_8 = _mm512_fmadd_ps(v_5, w_3, acc_8);
-          w += 4;
-          w_2 += 4;
-          rhs_at += args->rhs_stride;
-        }
-        _mm512_storeu_si512((void *)out, _mm512_castps_si512(acc));
-        _mm512_storeu_si512((void *)(out + 64), _mm512_castps_si512(acc_2));
-        _mm512_storeu_si512((void *)(out + 128), _mm512_castps_si512(acc_3));
-        _mm512_storeu_si512((void *)(out + 192), _mm512_castps_si512(acc_4));
-        _mm512_storeu_si512((void *)out_2, _mm512_castps_si512(acc_5));
-        _mm512_storeu_si512((void *)(out_2 + 64), _mm512_castps_si512(acc_6));
-        _mm512_storeu_si512((void *)(out_2 + 128), _mm512_castps_si512(acc_7));
-        _mm512_storeu_si512((void *)(out_2 + 192), _mm512_castps_si512(acc_8));
+        rhs_at += 128;
+        s_3 += 256;
+        ahead_at += args->k * 128;
       }
-      rhs += 128;
-      s_3 += 256;
-    }
-    // vectors loop
-    for (size_t i_vectors = 0; i_vectors < rest; ++i_vectors) {
-      uint8_t* const out = dst + s_3;
-      uint8_t* const out_2 = out_1 + s_3;
-      if (args->rhs_prefetch == 0) {
-        __m512 correction = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(lhs + 128)));
-        __m512 old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out));
-        __m512 acc = _mm512_mul_ps(old, correction);
-        correction = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(state_1 + 128)));
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out_2));
-        __m512 acc_2 = _mm512_mul_ps(old, correction);
-        const size_t k = args->k;
-        const uint8_t* w = lhs + 192;
-        const uint8_t* w_2 = state_1 + 192;
-        const uint8_t* rhs_at = rhs;
-        // k loop: 32 multiply-accumulates per iteration
-        for (size_t i_k = 0; i_k < k; ++i_k) {
-          const __m256i v = _mm256_loadu_si256((const __m256i *)rhs_at);
-          const __m512 v_2 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
-          __m512 w_3 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w)));
-          acc = _mm512_fmadd_ps(v_2, w_3, acc);
-          w_3 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w_2)));
-          acc_2 = _mm512_fmadd_ps(v_2, w_3, acc_2);
-          w += 4;
-          w_2 += 4;
-          rhs_at += args->rhs_stride;
+      // vectors loop
+      for (size_t i_vectors = 0; i_vectors < rest; ++i_vectors) {
+        uint8_t* const out = dst + s_3;
+        uint8_t* const out_2 = out_1 + s_3;
+        if (args->rhs_prefetch == 0) {
+          __m512 correction = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(lhs + 128)));
+          __m512 old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out));
+          __m512 acc = _mm512_mul_ps(old, correction);
+          correction = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(state_1 + 128)));
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out_2));
+          __m512 acc_2 = _mm512_mul_ps(old, correction);
+          const size_t k = args->k;
+          const uint8_t* w = lhs + 192;
+          const uint8_t* w_2 = state_1 + 192;
+          const uint8_t* rhs_2 = rhs_at;
+          // k loop: 32 multiply-accumulates per iteration
+          for (size_t i_k = 0; i_k < k; ++i_k) {
+            const __m256i v = _mm256_loadu_si256((const __m256i *)rhs_2);
+            const __m512 v_2 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
+            __m512 w_3 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w)));
+            acc = _mm512_fmadd_ps(v_2, w_3, acc);
+            w_3 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w_2)));
+            acc_2 = _mm512_fmadd_ps(v_2, w_3, acc_2);
+            w += 4;
+            w_2 += 4;
+            rhs_2 += args->rhs_stride;
+          }
+          _mm512_storeu_si512((void *)out, _mm512_castps_si512(acc));
+          _mm512_storeu_si512((void *)out_2, _mm512_castps_si512(acc_2));
+        } else {
+          __m512 correction = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(lhs + 128)));
+          __m512 old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out));
+          __m512 acc = _mm512_mul_ps(old, correction);
+          correction = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(state_1 + 128)));
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out_2));
+          __m512 acc_2 = _mm512_mul_ps(old, correction);
+          const size_t k = args->k;
+          const uint8_t* w = lhs + 192;
+          const uint8_t* w_2 = state_1 + 192;
+          const uint8_t* rhs_2 = rhs_at;
+          const uint8_t* ahead_2 = ahead_at;
+          // k loop: 32 multiply-accumulates per iteration
+          for (size_t i_k = 0; i_k < k; ++i_k) {
+            const __m256i v = _mm256_loadu_si256((const __m256i *)rhs_2);
+            const __m512 v_2 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
+            _mm_prefetch((const char *)ahead_2, _MM_HINT_T0);
+            __m512 w_3 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w)));
+            acc = _mm512_fmadd_ps(v_2, w_3, acc);
+            w_3 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w_2)));
+            acc_2 = _mm512_fmadd_ps(v_2, w_3, acc_2);
+            w += 4;
+            w_2 += 4;
+            rhs_2 += args->rhs_stride;
+            ahead_2 += 32;
+          }
+          _mm512_storeu_si512((void *)out, _mm512_castps_si512(acc));
+          _mm512_storeu_si512((void *)out_2, _mm512_castps_si512(acc_2));
         }
-        _mm512_storeu_si512((void *)out, _mm512_castps_si512(acc));
-        _mm512_storeu_si512((void *)out_2, _mm512_castps_si512(acc_2));
-      } else {
-        __m512 correction = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(lhs + 128)));
-        __m512 old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out));
-        __m512 acc = _mm512_mul_ps(old, correction);
-        correction = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(state_1 + 128)));
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out_2));
-        __m512 acc_2 = _mm512_mul_ps(old, correction);
-        const size_t k = args->k;
-        const uint8_t* w = lhs + 192;
-        const uint8_t* w_2 = state_1 + 192;
-        const uint8_t* rhs_at = rhs;
-        // k loop: 32 multiply-accumulates per iteration
-        for (size_t i_k = 0; i_k < k; ++i_k) {
-          const __m256i v = _mm256_loadu_si256((const __m256i *)rhs_at);
-          const __m512 v_2 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
-          const uint8_t* const ahead = rhs_at + args->rhs_prefetch;
-          _mm_prefetch((const char *)ahead, _MM_HINT_T0);
-          __m512 w_3 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w)));
-          acc = _mm512_fmadd_ps(v_2, w_3, acc);
-          w_3 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w_2)));
-          acc_2 = _mm512_fmadd_ps(v_2, w_3, acc_2);
-          w += 4;
-          w_2 += 4;
-          rhs_at += args->rhs_stride;
-        }
-        _mm512_storeu_si512((void *)out, _mm512_castps_si512(acc));
-        _mm512_storeu_si512((void *)out_2, _mm512_castps_si512(acc_2));
+        rhs_at += 32;
+        s_3 += 64;
+        ahead_at += args->k * 32;
       }
-      rhs += 32;
-      s_3 += 64;
+      lhs += args->lhs_stride * 2;
+      dst += args->dst_stride * 2;
     }
-    lhs += args->lhs_stride * 2;
-    dst += args->dst_stride * 2;
-  }
-  const size_t s_3 = (args->m >> 0) & 1;
-  // rows_1 loop
-  for (size_t i_rows_1 = 0; i_rows_1 < s_3; ++i_rows_1) {
-    const size_t n = args->n;
-    const size_t tiles = n / 64;
-    const size_t rest = (n - tiles * 64) >> 4;
-    const uint8_t* rhs = (const uint8_t*)args->rhs;
-    size_t s_4 = 0;
-    // columns loop
-    for (size_t i_columns = 0; i_columns < tiles; ++i_columns) {
-      uint8_t* const out = dst + s_4;
-      if (args->rhs_prefetch == 0) {
-        const __m512 correction =
-            _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(lhs + 128)));
-        __m512 old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out));
-        __m512 acc = _mm512_mul_ps(old, correction);
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out + 64)));
-        __m512 acc_2 = _mm512_mul_ps(old, correction);
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out + 128)));
-        __m512 acc_3 = _mm512_mul_ps(old, correction);
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out + 192)));
-        __m512 acc_4 = _mm512_mul_ps(old, correction);
-        const size_t k = args->k;
-        const uint8_t* w = lhs + 192;
-        const uint8_t* rhs_at = rhs;
-        // k loop: 64 multiply-accumulates per iteration
-        for (size_t i_k = 0; i_k < k; ++i_k) {
-          __m256i v = _mm256_loadu_si256((const __m256i *)rhs_at);
-          const __m512 v_2 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
-          v = _mm256_loadu_si256((const __m256i *)(rhs_at + 32));
-          const __m512 v_3 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
-          v = _mm256_loadu_si256((const __m256i *)(rhs_at + 64));
-          const __m512 v_4 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
-          v = _mm256_loadu_si256((const __m256i *)(rhs_at + 96));
-          const __m512 v_5 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
-          const __m512 w_2 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w)));
-          acc = _mm512_fmadd_ps(v_2, w_2, acc);
-          acc_2 = _mm512_fmadd_ps(v_3, w_2, acc_2);
-          acc_3 = _mm512_fmadd_ps(v_4, w_2, acc_3);
-          acc_4 = _mm512_fmadd_ps(v_5, w_2, acc_4);
-          w += 4;
-          rhs_at += args->rhs_stride;
+    const size_t s_3 = (args->m >> 0) & 1;
+    // rows_1 loop
+    for (size_t i_rows_1 = 0; i_rows_1 < s_3; ++i_rows_1) {
+      const size_t n = args->n;
+      const size_t tiles = n / 64;
+      const size_t rest = (n - tiles * 64) >> 4;
+      const uint8_t* rhs_at = rhs;
+      size_t s_4 = 0;
+      const uint8_t* ahead_at = ahead;
+      // columns loop
+      for (size_t i_columns = 0; i_columns < tiles; ++i_columns) {
+        uint8_t* const out = dst + s_4;
+        if (args->rhs_prefetch == 0) {
+          const __m512 correction =
+              _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(lhs + 128)));
+          __m512 old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out));
+          __m512 acc = _mm512_mul_ps(old, correction);
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out + 64)));
+          __m512 acc_2 = _mm512_mul_ps(old, correction);
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out + 128)));
+          __m512 acc_3 = _mm512_mul_ps(old, correction);
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out + 192)));
+          __m512 acc_4 = _mm512_mul_ps(old, correction);
+          const size_t k = args->k;
+          const uint8_t* w = lhs + 192;
+          const uint8_t* rhs_2 = rhs_at;
+          // k loop: 64 multiply-accumulates per iteration
+          for (size_t i_k = 0; i_k < k; ++i_k) {
+            __m256i v = _mm256_loadu_si256((const __m256i *)rhs_2);
+            const __m512 v_2 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
+            v = _mm256_loadu_si256((const __m256i *)(rhs_2 + 32));
+            const __m512 v_3 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
+            v = _mm256_loadu_si256((const __m256i *)(rhs_2 + 64));
+            const __m512 v_4 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
+            v = _mm256_loadu_si256((const __m256i *)(rhs_2 + 96));
+            const __m512 v_5 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
+            const __m512 w_2 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w)));
+            acc = _mm512_fmadd_ps(v_2, w_2, acc);
+            acc_2 = _mm512_fmadd_ps(v_3, w_2, acc_2);
+            acc_3 = _mm512_fmadd_ps(v_4, w_2, acc_3);
+            acc_4 = _mm512_fmadd_ps(v_5, w_2, acc_4);
+            w += 4;
+            rhs_2 += args->rhs_stride;
+          }
+          _mm512_storeu_si512((void *)out, _mm512_castps_si512(acc));
+          _mm512_storeu_si512((void *)(out + 64), _mm512_castps_si512(acc_2));
+          _mm512_storeu_si512((void *)(out + 128), _mm512_castps_si512(acc_3));
+          _mm512_storeu_si512((void *)(out + 192), _mm512_castps_si512(acc_4));
+        } else {
+          const __m512 correction =
+              _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(lhs + 128)));
+          __m512 old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out));
+          __m512 acc = _mm512_mul_ps(old, correction);
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out + 64)));
+          __m512 acc_2 = _mm512_mul_ps(old, correction);
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out + 128)));
+          __m512 acc_3 = _mm512_mul_ps(old, correction);
+          old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out + 192)));
+          __m512 acc_4 = _mm512_mul_ps(old, correction);
+          const size_t k = args->k;
+          const uint8_t* w = lhs + 192;
+          const uint8_t* rhs_2 = rhs_at;
+          const uint8_t* ahead_2 = ahead_at;
+          // k loop: 64 multiply-accumulates per iteration
+          for (size_t i_k = 0; i_k < k; ++i_k) {
+            __m256i v = _mm256_loadu_si256((const __m256i *)rhs_2);
+            const __m512 v_2 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
+            v = _mm256_loadu_si256((const __m256i *)(rhs_2 + 32));
+            const __m512 v_3 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
+            v = _mm256_loadu_si256((const __m256i *)(rhs_2 + 64));
+            const __m512 v_4 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
+            v = _mm256_loadu_si256((const __m256i *)(rhs_2 + 96));
+            const __m512 v_5 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
+            _mm_prefetch((const char *)ahead_2, _MM_HINT_T0);
+            _mm_prefetch((const char *)(ahead_2 + 64), _MM_HINT_T0);
+            const __m512 w_2 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w)));
+            acc = _mm512_fmadd_ps(v_2, w_2, acc);
+            acc_2 = _mm512_fmadd_ps(v_3, w_2, acc_2);
+            acc_3 = _mm512_fmadd_ps(v_4, w_2, acc_3);
+            acc_4 = _mm512_fmadd_ps(v_5, w_2, acc_4);
+            w += 4;
+            rhs_2 += args->rhs_stride;
+            ahead_2 += 128;
+          }
+          _mm512_storeu_si512((void *)out, _mm512_castps_si512(acc));
+          _mm512_storeu_si512((void *)(out + 64), _mm512_castps_si512(acc_2));
+          _mm512_storeu_si512((void *)(out + 128), _mm512_castps_si512(acc_3));
+          _mm512_storeu_si512((void *)(out + 192), _mm512_castps_si512(acc_4));
         }
-        _mm512_storeu_si512((void *)out, _mm512_castps_si512(acc));
-        _mm512_storeu_si512((void *)(out + 64), _mm512_castps_si512(acc_2));
-        _mm512_storeu_si512((void *)(out + 128), _mm512_castps_si512(acc_3));
-        _mm512_storeu_si512((void *)(out + 192), _mm512_castps_si512(acc_4));
-      } else {
-        const __m512 correction =
-            _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(lhs + 128)));
-        __m512 old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out));
-        __m512 acc = _mm512_mul_ps(old, correction);
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out + 64)));
-        __m512 acc_2 = _mm512_mul_ps(old, correction);
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out + 128)));
-        __m512 acc_3 = _mm512_mul_ps(old, correction);
-        old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out + 192)));
-        __m512 acc_4 = _mm512_mul_ps(old, correction);
-        const size_t k = args->k;
-        const uint8_t* w = lhs + 192;
-        const uint8_t* rhs_at = rhs;
-        // k loop: 64 multiply-accumulates per iteration
-        for (size_t i_k = 0; i_k < k; ++i_k) {
-          __m256i v = _mm256_loadu_si256((const __m256i *)rhs_at);
-          const __m512 v_2 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
-          v = _mm256_loadu_si256((const __m256i *)(rhs_at + 32));
-          const __m512 v_3 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
-          v = _mm256_loadu_si256((const __m256i *)(rhs_at + 64));
-          const __m512 v_4 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
-          v = _mm256_loadu_si256((const __m256i *)(rhs_at + 96));
-          const __m512 v_5 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
-          const uint8_t* const ahead = rhs_at + args->rhs_prefetch;
-          _mm_prefetch((const char *)ahead, _MM_HINT_T0);
-          _mm_prefetch((const char *)(ahead + 64), _MM_HINT_T0);
-          const __m512 w_2 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w)));
-          acc = _mm512_fmadd_ps(v_2, w_2, acc);
-          acc_2 = _mm512_fmadd_ps(v_3, w_2, acc_2);
-          acc_3 = _mm512_fmadd_ps(v_4, w_2, acc_3);
-          acc_4 = _mm512_fmadd_ps(v_5, w_2, acc_4);
-          w += 4;
-          rhs_at += args->rhs_stride;
-        }
-        _mm512_storeu_si512((void *)out, _mm512_castps_si512(acc));
-        _mm512_storeu_si512((void *)(out + 64), _mm512_castps_si512(acc_2));
-        _mm512_storeu_si512((void *)(out + 128), _mm512_castps_si512(acc_3));
-        _mm512_storeu_si512((void *)(out + 192), _mm512_castps_si512(acc_4));
+        rhs_at += 128;
+        s_4 += 256;
+        ahead_at += args->k * 128;
       }
-      rhs += 128;
-      s_4 += 256;
-    }
-    // vectors loop
-    for (size_t i_vectors = 0; i_vectors < rest; ++i_vectors) {
-      uint8_t* const out = dst + s_4;
-      if (args->rhs_prefetch == 0) {
-        const __m512 correction =
-            _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(lhs + 128)));
-        const __m512 old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out));
-        __m512 acc = _mm512_mul_ps(old, correction);
-        const size_t k = args->k;
-        const uint8_t* w = lhs + 192;
-        const uint8_t* rhs_at = rhs;
-        // k loop: 16 multiply-accumulates per iteration
-        for (size_t i_k = 0; i_k < k; ++i_k) {
-          const __m256i v = _mm256_loadu_si256((const __m256i *)rhs_at);
-          const __m512 v_2 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
-          const __m512 w_2 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w)));
-          acc = _mm512_fmadd_ps(v_2, w_2, acc);
-          w += 4;
-          rhs_at += args->rhs_stride;
+      // vectors loop
+      for (size_t i_vectors = 0; i_vectors < rest; ++i_vectors) {
+        uint8_t* const out = dst + s_4;
+        if (args->rhs_prefetch == 0) {
+          const __m512 correction =
+              _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(lhs + 128)));
+          const __m512 old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out));
+          __m512 acc = _mm512_mul_ps(old, correction);
+          const size_t k = args->k;
+          const uint8_t* w = lhs + 192;
+          const uint8_t* rhs_2 = rhs_at;
+          // k loop: 16 multiply-accumulates per iteration
+          for (size_t i_k = 0; i_k < k; ++i_k) {
+            const __m256i v = _mm256_loadu_si256((const __m256i *)rhs_2);
+            const __m512 v_2 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
+            const __m512 w_2 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w)));
+            acc = _mm512_fmadd_ps(v_2, w_2, acc);
+            w += 4;
+            rhs_2 += args->rhs_stride;
+          }
+          _mm512_storeu_si512((void *)out, _mm512_castps_si512(acc));
+        } else {
+          const __m512 correction =
+              _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(lhs + 128)));
+          const __m512 old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out));
+          __m512 acc = _mm512_mul_ps(old, correction);
+          const size_t k = args->k;
+          const uint8_t* w = lhs + 192;
+          const uint8_t* rhs_2 = rhs_at;
+          const uint8_t* ahead_2 = ahead_at;
+          // k loop: 16 multiply-accumulates per iteration
+          for (size_t i_k = 0; i_k < k; ++i_k) {
+            const __m256i v = _mm256_loadu_si256((const __m256i *)rhs_2);
+            const __m512 v_2 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
+            _mm_prefetch((const char *)ahead_2, _MM_HINT_T0);
+            const __m512 w_2 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w)));
+            acc = _mm512_fmadd_ps(v_2, w_2, acc);
+            w += 4;
+            rhs_2 += args->rhs_stride;
+            ahead_2 += 32;
+          }
+          _mm512_storeu_si512((void *)out, _mm512_castps_si512(acc));
         }
-        _mm512_storeu_si512((void *)out, _mm512_castps_si512(acc));
-      } else {
-        const __m512 correction =
-            _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(lhs + 128)));
-        const __m512 old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out));
-        __m512 acc = _mm512_mul_ps(old, correction);
-        const size_t k = args->k;
-        const uint8_t* w = lhs + 192;
-        const uint8_t* rhs_at = rhs;
-        // k loop: 16 multiply-accumulates per iteration
-        for (size_t i_k = 0; i_k < k; ++i_k) {
-          const __m256i v = _mm256_loadu_si256((const __m256i *)rhs_at);
-          const __m512 v_2 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
-          const uint8_t* const ahead = rhs_at + args->rhs_prefetch;
-          _mm_prefetch((const char *)ahead, _MM_HINT_T0);
-          const __m512 w_2 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(w)));
-          acc = _mm512_fmadd_ps(v_2, w_2, acc);
-          w += 4;
-          rhs_at += args->rhs_stride;
-        }
-        _mm512_storeu_si512((void *)out, _mm512_castps_si512(acc));
+        rhs_at += 32;
+        s_4 += 64;
+        ahead_at += args->k * 32;
       }
-      rhs += 32;
-      s_4 += 64;
+      lhs += args->lhs_stride;
+      dst += args->dst_stride;
     }
-    lhs += args->lhs_stride;
-    dst += args->dst_stride;
+    rhs += args->rhs_head_stride;
+    ahead += share;
   }
 }
 

@@ -32,85 +32,90 @@ void tw_attention_values_f32_f32_f16_1x4_scalar(const tw_args* args);
 #pragma GCC optimize("no-tree-loop-vectorize")
 #endif
 void tw_attention_values_f32_f32_f16_1x4_scalar(const tw_args* args) {
-  const size_t s = args->m >> 0;
   const uint8_t* lhs = (const uint8_t*)args->lhs;
   uint8_t* dst = (uint8_t*)args->dst;
-  // rows_1 loop
-  for (size_t i_rows_1 = 0; i_rows_1 < s; ++i_rows_1) {
-    const size_t n = args->n;
-    const size_t tiles = n / 4;
-    const size_t rest = (n - tiles * 4) >> 0;
-    const uint8_t* rhs = (const uint8_t*)args->rhs;
-    size_t s_2 = 0;
-    // columns loop
-    for (size_t i_columns = 0; i_columns < tiles; ++i_columns) {
-      uint8_t* const out = dst + s_2;
-      const float correction = tw_f32_of_bits(tw_load_i32(lhs + 8));
-      float old = tw_f32_of_bits(tw_load_i32(out));
-      float acc = (old * correction);
-      old = tw_f32_of_bits(tw_load_i32(out + 4));
-      float acc_2 = (old * correction);
-      old = tw_f32_of_bits(tw_load_i32(out + 8));
-      float acc_3 = (old * correction);
-      old = tw_f32_of_bits(tw_load_i32(out + 12));
-      float acc_4 = (old * correction);
-      const size_t k = args->k;
-      const uint8_t* w = lhs + 12;
+  const uint8_t* rhs = (const uint8_t*)args->rhs;
+  // heads loop
+  for (size_t i_heads = 0; i_heads < args->heads; ++i_heads) {
+    const size_t s = args->m >> 0;
+    // rows_1 loop
+    for (size_t i_rows_1 = 0; i_rows_1 < s; ++i_rows_1) {
+      const size_t n = args->n;
+      const size_t tiles = n / 4;
+      const size_t rest = (n - tiles * 4) >> 0;
       const uint8_t* rhs_at = rhs;
-      // k loop: 4 multiply-accumulates per iteration
-      for (size_t i_k = 0; i_k < k; ++i_k) {
-        uint16_t v = tw_load_u16(rhs_at);
-        const float v_2 = tw_f32_of_f16(v);
-        v = tw_load_u16(rhs_at + 2);
-        const float v_3 = tw_f32_of_f16(v);
-        v = tw_load_u16(rhs_at + 4);
-        const float v_4 = tw_f32_of_f16(v);
-        v = tw_load_u16(rhs_at + 6);
-        const float v_5 = tw_f32_of_f16(v);
-        const float w_2 = tw_f32_of_bits(tw_load_i32(w));
-        float product = (v_2 * w_2);
-        acc = (acc + product);
-        product = (v_3 * w_2);
-        acc_2 = (acc_2 + product);
-        product = (v_4 * w_2);
-        acc_3 = (acc_3 + product);
-        product = (v_5 * w_2);
-        acc_4 = (acc_4 + product);
-        w += 4;
-        rhs_at += args->rhs_stride;
+      size_t s_2 = 0;
+      // columns loop
+      for (size_t i_columns = 0; i_columns < tiles; ++i_columns) {
+        uint8_t* const out = dst + s_2;
+        const float correction = tw_f32_of_bits(tw_load_i32(lhs + 8));
+        float old = tw_f32_of_bits(tw_load_i32(out));
+        float acc = (old * correction);
+        old = tw_f32_of_bits(tw_load_i32(out + 4));
+        float acc_2 = (old * correction);
+        old = tw_f32_of_bits(tw_load_i32(out + 8));
+        float acc_3 = (old * correction);
+        old = tw_f32_of_bits(tw_load_i32(out + 12));
+        float acc_4 = (old * correction);
+        const size_t k = args->k;
+        const uint8_t* w = lhs + 12;
+        const uint8_t* rhs_2 = rhs_at;
+        // k loop: 4 multiply-accumulates per iteration
+        for (size_t i_k = 0; i_k < k; ++i_k) {
+          uint16_t v = tw_load_u16(rhs_2);
+          const float v_2 = tw_f32_of_f16(v);
+          v = tw_load_u16(rhs_2 + 2);
+          const float v_3 = tw_f32_of_f16(v);
+          v = tw_load_u16(rhs_2 + 4);
+          const float v_4 = tw_f32_of_f16(v);
+          v = tw_load_u16(rhs_2 + 6);
+          const float v_5 = tw_f32_of_f16(v);
+          const float w_2 = tw_f32_of_bits(tw_load_i32(w));
+          float product = (v_2 * w_2);
+          acc = (acc + product);
+          product = (v_3 * w_2);
+          acc_2 = (acc_2 + product);
+          product = (v_4 * w_2);
+          acc_3 = (acc_3 + product);
+          product = (v_5 * w_2);
+          acc_4 = (acc_4 + product);
+          w += 4;
+          rhs_2 += args->rhs_stride;
+        }
+        tw_store_i32(out, tw_bits_of_f32(acc));
+        tw_store_i32(out + 4, tw_bits_of_f32(acc_2));
+        tw_store_i32(out + 8, tw_bits_of_f32(acc_3));
+        tw_store_i32(out + 12, tw_bits_of_f32(acc_4));
+        rhs_at += 8;
+        s_2 += 16;
       }
-      tw_store_i32(out, tw_bits_of_f32(acc));
-      tw_store_i32(out + 4, tw_bits_of_f32(acc_2));
-      tw_store_i32(out + 8, tw_bits_of_f32(acc_3));
-      tw_store_i32(out + 12, tw_bits_of_f32(acc_4));
-      rhs += 8;
-      s_2 += 16;
-    }
-    // vectors loop
-    for (size_t i_vectors = 0; i_vectors < rest; ++i_vectors) {
-      uint8_t* const out = dst + s_2;
-      const float correction = tw_f32_of_bits(tw_load_i32(lhs + 8));
-      const float old = tw_f32_of_bits(tw_load_i32(out));
-      float acc = (old * correction);
-      const size_t k = args->k;
-      const uint8_t* w = lhs + 12;
-      const uint8_t* rhs_at = rhs;
-      // k loop: 1 multiply-accumulates per iteration
-      for (size_t i_k = 0; i_k < k; ++i_k) {
-        const uint16_t v = tw_load_u16(rhs_at);
-        const float v_2 = tw_f32_of_f16(v);
-        const float w_2 = tw_f32_of_bits(tw_load_i32(w));
-        const float product = (v_2 * w_2);
-        acc = (acc + product);
-        w += 4;
-        rhs_at += args->rhs_stride;
+      // vectors loop
+      for (size_t i_vectors = 0; i_vectors < rest; ++i_vectors) {
+        uint8_t* const out = dst + s_2;
+        const float correction = tw_f32_of_bits(tw_load_i32(lhs + 8));
+        const float old = tw_f32_of_bits(tw_load_i32(out));
+        float acc = (old * correction);
+        const size_t k = args->k;
+        const uint8_t* w = lhs + 12;
+        const uint8_t* rhs_2 = rhs_at;
+        // k loop: 1 multiply-accumulates per iteration
+        for (size_t i_k = 0; i_k < k; ++i_k) {
+          const uint16_t v = tw_load_u16(rhs_2);
+          const float v_2 = tw_f32_of_f16(v);
+          const float w_2 = tw_f32_of_bits(tw_load_i32(w));
+          const float product = (v_2 * w_2);
+          acc = (acc + product);
+          w += 4;
+          rhs_2 += args->rhs_stride;
+        }
+        tw_store_i32(out, tw_bits_of_f32(acc));
+        rhs_at += 2;
+        s_2 += 4;
       }
-      tw_store_i32(out, tw_bits_of_f32(acc));
-      rhs += 2;
-      s_2 += 4;
+      lhs += args->lhs_stride;
+      dst += args->dst_stride;
     }
-    lhs += args->lhs_stride;
-    dst += args->dst_stride;
+    rhs += args->rhs_head_stride;
   }
 }
 #if defined(__GNUC__) && !defined(__clang__)

@@ -12,8 +12,8 @@
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax rhs  rcx lhs  rdx -  rsi state_1  rdi args  r8 rows_2_left  r9 out_1  r10 out
-//  r11 columns_left  rbx out  rbp w  r12 w  r13 k_left  r14 rhs ...  r15 rhs_stride  ymm0 acc
+//  rax out  rcx state_1  rdx rhs  rsi ahead  rdi args  r8 heads_left  r9 rows_2_left
+//  r10 columns_left  r11 out  rbx w  rbp w  r12 k_left  r13 rhs ...  r14 rhs_stride  ymm0 acc
 //  ymm1 acc  ymm2 acc  ymm3 acc  ymm4 acc  ymm5 acc  ymm6 acc  ymm7 acc  ymm8 v  ymm9 v  ymm10 v
 //  ymm11 v  ymm12 w
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
@@ -45,70 +45,357 @@ tw_attention_values_f32_f32_f16_2x32_avx2_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   endbr64
-  sub rsp, 72
-  .cfi_def_cfa_offset 80
-  mov qword ptr [rsp + 16], rbx
+  sub rsp, 136
+  .cfi_def_cfa_offset 144
+  mov qword ptr [rsp + 80], rbx
   .cfi_offset rbx, -64
-  mov qword ptr [rsp + 24], rbp
+  mov qword ptr [rsp + 88], rbp
   .cfi_offset rbp, -56
-  mov qword ptr [rsp + 32], r12
+  mov qword ptr [rsp + 96], r12
   .cfi_offset r12, -48
-  mov qword ptr [rsp + 40], r13
+  mov qword ptr [rsp + 104], r13
   .cfi_offset r13, -40
-  mov qword ptr [rsp + 48], r14
+  mov qword ptr [rsp + 112], r14
   .cfi_offset r14, -32
-  mov qword ptr [rsp + 56], r15
+  mov qword ptr [rsp + 120], r15
   .cfi_offset r15, -24
 #elif defined(_WIN32)
   .seh_proc tw_attention_values_f32_f32_f16_2x32_avx2_asm
-  sub rsp, 200
-  .seh_stackalloc 200
-  mov qword ptr [rsp + 16], rsi
-  .seh_savereg rsi, 16
-  mov qword ptr [rsp + 24], rdi
-  .seh_savereg rdi, 24
-  mov qword ptr [rsp + 32], rbx
-  .seh_savereg rbx, 32
-  mov qword ptr [rsp + 40], rbp
-  .seh_savereg rbp, 40
-  mov qword ptr [rsp + 48], r12
-  .seh_savereg r12, 48
-  mov qword ptr [rsp + 56], r13
-  .seh_savereg r13, 56
-  mov qword ptr [rsp + 64], r14
-  .seh_savereg r14, 64
-  mov qword ptr [rsp + 72], r15
-  .seh_savereg r15, 72
-  vmovaps xmmword ptr [rsp + 80], xmm6
-  .seh_savexmm xmm6, 80
-  vmovaps xmmword ptr [rsp + 96], xmm7
-  .seh_savexmm xmm7, 96
-  vmovaps xmmword ptr [rsp + 112], xmm8
-  .seh_savexmm xmm8, 112
-  vmovaps xmmword ptr [rsp + 128], xmm9
-  .seh_savexmm xmm9, 128
-  vmovaps xmmword ptr [rsp + 144], xmm10
-  .seh_savexmm xmm10, 144
-  vmovaps xmmword ptr [rsp + 160], xmm11
-  .seh_savexmm xmm11, 160
-  vmovaps xmmword ptr [rsp + 176], xmm12
-  .seh_savexmm xmm12, 176
+  sub rsp, 264
+  .seh_stackalloc 264
+  mov qword ptr [rsp + 80], rsi
+  .seh_savereg rsi, 80
+  mov qword ptr [rsp + 88], rdi
+  .seh_savereg rdi, 88
+  mov qword ptr [rsp + 96], rbx
+  .seh_savereg rbx, 96
+  mov qword ptr [rsp + 104], rbp
+  .seh_savereg rbp, 104
+  mov qword ptr [rsp + 112], r12
+  .seh_savereg r12, 112
+  mov qword ptr [rsp + 120], r13
+  .seh_savereg r13, 120
+  mov qword ptr [rsp + 128], r14
+  .seh_savereg r14, 128
+  mov qword ptr [rsp + 136], r15
+  .seh_savereg r15, 136
+  vmovaps xmmword ptr [rsp + 144], xmm6
+  .seh_savexmm xmm6, 144
+  vmovaps xmmword ptr [rsp + 160], xmm7
+  .seh_savexmm xmm7, 160
+  vmovaps xmmword ptr [rsp + 176], xmm8
+  .seh_savexmm xmm8, 176
+  vmovaps xmmword ptr [rsp + 192], xmm9
+  .seh_savexmm xmm9, 192
+  vmovaps xmmword ptr [rsp + 208], xmm10
+  .seh_savexmm xmm10, 208
+  vmovaps xmmword ptr [rsp + 224], xmm11
+  .seh_savexmm xmm11, 224
+  vmovaps xmmword ptr [rsp + 240], xmm12
+  .seh_savexmm xmm12, 240
   .seh_endprologue
   mov rdi, rcx
 #endif
   mov rcx, qword ptr [rdi + 8*5]                         // lhs
   mov rsi, qword ptr [rdi + 8*12]                        // dst
-  mov r8, qword ptr [rdi + 8*1]                          // m
-  shr r8, 1
+  mov rax, qword ptr [rdi + 8*10]                        // rhs
+  mov rdx, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  lea rdx, [rax + rdx]                                   // ahead
+  mov r8, qword ptr [rdi + 8*2]                          // n
+  mov r9, 2
+  imul r8, r9
+  mov r9, qword ptr [rdi + 8*3]                          // k
+  imul r9, r8                                            // share
+  mov qword ptr [rsp + 0], r9                            // share, kept in the frame
+  mov r8, qword ptr [rdi + 8*20]                         // heads
   test r8, r8
+  jz L(heads_done)
+L(heads):
+  mov qword ptr [rsp + 16], rdx                          // ahead, kept in the frame
+  mov qword ptr [rsp + 8], rax                           // rhs, kept in the frame
+  mov r9, qword ptr [rdi + 8*1]                          // m
+  shr r9, 1
+  test r9, r9
   jz L(rows_2_done)
 L(rows_2):
-  mov qword ptr [rsp + 8], rsi                           // dst, kept in the frame
+  mov qword ptr [rsp + 64], rcx                          // lhs, kept in the frame
+  mov qword ptr [rsp + 32], rsi                          // dst, kept in the frame
   mov rax, qword ptr [rdi + 8*6]                         // lhs_stride
-  lea rsi, [rcx + rax]                                   // state_1
+  mov rcx, qword ptr [rsp + 64]                          // lhs
+  lea rcx, [rcx + rax]                                   // state_1
   mov rax, qword ptr [rdi + 8*13]                        // dst_stride
-  mov rdx, qword ptr [rsp + 8]                           // dst
-  lea r9, [rdx + rax]                                    // out_1
+  mov rdx, qword ptr [rsp + 32]                          // dst
+  lea rax, [rdx + rax]                                   // out_1
+  mov qword ptr [rsp + 40], rax                          // out_1, kept in the frame
+  mov rsi, qword ptr [rdi + 8*2]                         // n
+  mov r10, 32
+  mov rax, rsi                                           // tiles
+  xor edx, edx
+  div r10
+  mov r10, rax
+  mov rax, 32
+  mov rdx, r10                                           // tiles
+  imul rdx, rax
+  sub rsi, rdx
+  shr rsi, 3                                             // rest
+  mov qword ptr [rsp + 24], rsi                          // rest, kept in the frame
+  mov rax, 0
+  mov rdx, qword ptr [rsp + 8]                           // rhs
+  mov rsi, qword ptr [rsp + 16]                          // ahead
+  test r10, r10
+  jz L(columns_done)
+L(columns):
+  mov qword ptr [rsp + 48], rax                          // , kept in the frame
+  mov rax, qword ptr [rsp + 32]                          // dst
+  mov r11, qword ptr [rsp + 48]
+  lea rax, [rax + r11]                                   // out
+  mov r11, qword ptr [rsp + 40]                          // out_1
+  mov rbx, qword ptr [rsp + 48]
+  lea r11, [r11 + rbx]                                   // out
+  mov rbx, 0
+  mov rbp, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  cmp rbp, rbx                                           // unless rhs_prefetch equal 
+  jne L(if_else)
+  mov rbx, qword ptr [rsp + 64]                          // lhs
+  lea rbx, [rbx + 96]                                    // w
+  lea rbp, [rcx + 96]                                    // w
+  mov r12, qword ptr [rsp + 64]                          // lhs
+  vmovdqu ymm0, ymmword ptr [r12 + 64]                   // correction
+  vmovdqu ymm1, ymmword ptr [rax + 0]                    // old
+  vmulps ymm1, ymm1, ymm0                                // acc
+  vmovdqu ymm2, ymmword ptr [rax + 32]                   // old
+  vmulps ymm2, ymm2, ymm0                                // acc
+  vmovdqu ymm3, ymmword ptr [rax + 64]                   // old
+  vmulps ymm3, ymm3, ymm0                                // acc
+  vmovdqu ymm4, ymmword ptr [rax + 96]                   // old
+  vmulps ymm0, ymm4, ymm0                                // acc
+  vmovdqu ymm4, ymmword ptr [rcx + 64]                   // correction
+  vmovdqu ymm5, ymmword ptr [r11 + 0]                    // old
+  vmulps ymm5, ymm5, ymm4                                // acc
+  vmovdqu ymm6, ymmword ptr [r11 + 32]                   // old
+  vmulps ymm6, ymm6, ymm4                                // acc
+  vmovdqu ymm7, ymmword ptr [r11 + 64]                   // old
+  vmulps ymm7, ymm7, ymm4                                // acc
+  vmovdqu ymm8, ymmword ptr [r11 + 96]                   // old
+  vmulps ymm4, ymm8, ymm4                                // acc
+  mov r12, qword ptr [rdi + 8*3]                         // k
+  mov r13, rdx                                           // rhs
+  test r12, r12
+  jz L(k_done)
+  .balign 64
+L(k):
+  vcvtph2ps ymm8, xmmword ptr [r13 + 0]                  // v
+  vcvtph2ps ymm9, xmmword ptr [r13 + 16]                 // v
+  vcvtph2ps ymm10, xmmword ptr [r13 + 32]                // v
+  vcvtph2ps ymm11, xmmword ptr [r13 + 48]                // v
+  mov r14, qword ptr [rdi + 8*11]                        // rhs_stride
+  lea r13, [r13 + r14]                                   // v
+  vpbroadcastd ymm12, dword ptr [rbx + 0]                // w
+  lea rbx, [rbx + 4]
+  vfmadd231ps ymm1, ymm8, ymm12                          // acc
+  vfmadd231ps ymm2, ymm9, ymm12                          // acc
+  vfmadd231ps ymm3, ymm10, ymm12                         // acc
+  vfmadd231ps ymm0, ymm11, ymm12                         // acc
+  vpbroadcastd ymm12, dword ptr [rbp + 0]                // w
+  lea rbp, [rbp + 4]
+  vfmadd231ps ymm5, ymm8, ymm12                          // acc
+  vfmadd231ps ymm6, ymm9, ymm12                          // acc
+  vfmadd231ps ymm7, ymm10, ymm12                         // acc
+  vfmadd231ps ymm4, ymm11, ymm12                         // acc
+  sub r12, 1                                             // next k
+  ja L(k)
+L(k_done):
+  vmovdqu ymmword ptr [rax + 0], ymm1                    // acc
+  vmovdqu ymmword ptr [rax + 32], ymm2                   // acc
+  vmovdqu ymmword ptr [rax + 64], ymm3                   // acc
+  vmovdqu ymmword ptr [rax + 96], ymm0                   // acc
+  vmovdqu ymmword ptr [r11 + 0], ymm5                    // acc
+  vmovdqu ymmword ptr [r11 + 32], ymm6                   // acc
+  vmovdqu ymmword ptr [r11 + 64], ymm7                   // acc
+  vmovdqu ymmword ptr [r11 + 96], ymm4                   // acc
+  jmp L(if_done)
+L(if_else):
+  mov rbx, qword ptr [rsp + 64]                          // lhs
+  lea rbx, [rbx + 96]                                    // w
+  lea rbp, [rcx + 96]                                    // w
+  mov r12, qword ptr [rsp + 64]                          // lhs
+  vmovdqu ymm0, ymmword ptr [r12 + 64]                   // correction
+  vmovdqu ymm1, ymmword ptr [rax + 0]                    // old
+  vmulps ymm1, ymm1, ymm0                                // acc
+  vmovdqu ymm2, ymmword ptr [rax + 32]                   // old
+  vmulps ymm2, ymm2, ymm0                                // acc
+  vmovdqu ymm3, ymmword ptr [rax + 64]                   // old
+  vmulps ymm3, ymm3, ymm0                                // acc
+  vmovdqu ymm4, ymmword ptr [rax + 96]                   // old
+  vmulps ymm0, ymm4, ymm0                                // acc
+  vmovdqu ymm4, ymmword ptr [rcx + 64]                   // correction
+  vmovdqu ymm5, ymmword ptr [r11 + 0]                    // old
+  vmulps ymm5, ymm5, ymm4                                // acc
+  vmovdqu ymm6, ymmword ptr [r11 + 32]                   // old
+  vmulps ymm6, ymm6, ymm4                                // acc
+  vmovdqu ymm7, ymmword ptr [r11 + 64]                   // old
+  vmulps ymm7, ymm7, ymm4                                // acc
+  vmovdqu ymm8, ymmword ptr [r11 + 96]                   // old
+  vmulps ymm4, ymm8, ymm4                                // acc
+  mov r12, qword ptr [rdi + 8*3]                         // k
+  mov r13, rdx                                           // rhs
+  mov r14, rsi                                           // ahead
+  test r12, r12
+  jz L(k_2_done)
+  .balign 64
+L(k_2):
+  vcvtph2ps ymm8, xmmword ptr [r13 + 0]                  // v
+  vcvtph2ps ymm9, xmmword ptr [r13 + 16]                 // v
+  vcvtph2ps ymm10, xmmword ptr [r13 + 32]                // v
+  vcvtph2ps ymm11, xmmword ptr [r13 + 48]                // v
+  prefetcht0 byte ptr [r14 + 0]                          // ahead
+  lea r14, [r14 + 64]
+  mov r15, qword ptr [rdi + 8*11]                        // rhs_stride
+  lea r13, [r13 + r15]                                   // v
+  vpbroadcastd ymm12, dword ptr [rbx + 0]                // w
+  lea rbx, [rbx + 4]
+  vfmadd231ps ymm1, ymm8, ymm12                          // acc
+  vfmadd231ps ymm2, ymm9, ymm12                          // acc
+  vfmadd231ps ymm3, ymm10, ymm12                         // acc
+  vfmadd231ps ymm0, ymm11, ymm12                         // acc
+  vpbroadcastd ymm12, dword ptr [rbp + 0]                // w
+  lea rbp, [rbp + 4]
+  vfmadd231ps ymm5, ymm8, ymm12                          // acc
+  vfmadd231ps ymm6, ymm9, ymm12                          // acc
+  vfmadd231ps ymm7, ymm10, ymm12                         // acc
+  vfmadd231ps ymm4, ymm11, ymm12                         // acc
+  sub r12, 1                                             // next k
+  ja L(k_2)
+L(k_2_done):
+  vmovdqu ymmword ptr [rax + 0], ymm1                    // acc
+  vmovdqu ymmword ptr [rax + 32], ymm2                   // acc
+  vmovdqu ymmword ptr [rax + 64], ymm3                   // acc
+  vmovdqu ymmword ptr [rax + 96], ymm0                   // acc
+  vmovdqu ymmword ptr [r11 + 0], ymm5                    // acc
+  vmovdqu ymmword ptr [r11 + 32], ymm6                   // acc
+  vmovdqu ymmword ptr [r11 + 64], ymm7                   // acc
+  vmovdqu ymmword ptr [r11 + 96], ymm4                   // acc
+L(if_done):
+  lea rdx, [rdx + 64]
+  mov rax, qword ptr [rsp + 48]
+  lea rax, [rax + 128]
+  mov r11, qword ptr [rdi + 8*3]                         // k
+  mov rbx, 64
+  imul r11, rbx
+  lea rsi, [rsi + r11]                                   // ahead
+  sub r10, 1                                             // next columns
+  ja L(columns)
+L(columns_done):
+  mov r10, qword ptr [rsp + 24]                          // rest
+  test r10, r10
+  jz L(vectors_done)
+L(vectors):
+  mov qword ptr [rsp + 56], rax                          // , kept in the frame
+  mov rax, qword ptr [rsp + 32]                          // dst
+  mov r11, qword ptr [rsp + 56]
+  lea rax, [rax + r11]                                   // out
+  mov r11, qword ptr [rsp + 40]                          // out_1
+  mov rbx, qword ptr [rsp + 56]
+  lea r11, [r11 + rbx]                                   // out
+  mov rbx, 0
+  mov rbp, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  cmp rbp, rbx                                           // unless rhs_prefetch equal 
+  jne L(if_2_else)
+  mov rbx, qword ptr [rsp + 64]                          // lhs
+  lea rbx, [rbx + 96]                                    // w
+  lea rbp, [rcx + 96]                                    // w
+  mov r12, qword ptr [rsp + 64]                          // lhs
+  vmovdqu ymm0, ymmword ptr [r12 + 64]                   // correction
+  vmovdqu ymm1, ymmword ptr [rax + 0]                    // old
+  vmulps ymm0, ymm1, ymm0                                // acc
+  vmovdqu ymm1, ymmword ptr [rcx + 64]                   // correction
+  vmovdqu ymm2, ymmword ptr [r11 + 0]                    // old
+  vmulps ymm1, ymm2, ymm1                                // acc
+  mov r12, qword ptr [rdi + 8*3]                         // k
+  mov r13, rdx                                           // rhs
+  test r12, r12
+  jz L(k_3_done)
+  .balign 64
+L(k_3):
+  vcvtph2ps ymm2, xmmword ptr [r13 + 0]                  // v
+  mov r14, qword ptr [rdi + 8*11]                        // rhs_stride
+  lea r13, [r13 + r14]                                   // v
+  vpbroadcastd ymm3, dword ptr [rbx + 0]                 // w
+  lea rbx, [rbx + 4]
+  vfmadd231ps ymm0, ymm2, ymm3                           // acc
+  vpbroadcastd ymm3, dword ptr [rbp + 0]                 // w
+  lea rbp, [rbp + 4]
+  vfmadd231ps ymm1, ymm2, ymm3                           // acc
+  sub r12, 1                                             // next k
+  ja L(k_3)
+L(k_3_done):
+  vmovdqu ymmword ptr [rax + 0], ymm0                    // acc
+  vmovdqu ymmword ptr [r11 + 0], ymm1                    // acc
+  jmp L(if_2_done)
+L(if_2_else):
+  mov rbx, qword ptr [rsp + 64]                          // lhs
+  lea rbx, [rbx + 96]                                    // w
+  lea rbp, [rcx + 96]                                    // w
+  mov r12, qword ptr [rsp + 64]                          // lhs
+  vmovdqu ymm0, ymmword ptr [r12 + 64]                   // correction
+  vmovdqu ymm1, ymmword ptr [rax + 0]                    // old
+  vmulps ymm0, ymm1, ymm0                                // acc
+  vmovdqu ymm1, ymmword ptr [rcx + 64]                   // correction
+  vmovdqu ymm2, ymmword ptr [r11 + 0]                    // old
+  vmulps ymm1, ymm2, ymm1                                // acc
+  mov r12, qword ptr [rdi + 8*3]                         // k
+  mov r13, rdx                                           // rhs
+  mov r14, rsi                                           // ahead
+  test r12, r12
+  jz L(k_4_done)
+  .balign 64
+L(k_4):
+  vcvtph2ps ymm2, xmmword ptr [r13 + 0]                  // v
+  prefetcht0 byte ptr [r14 + 0]                          // ahead
+  lea r14, [r14 + 16]
+  mov r15, qword ptr [rdi + 8*11]                        // rhs_stride
+  lea r13, [r13 + r15]                                   // v
+  vpbroadcastd ymm3, dword ptr [rbx + 0]                 // w
+  lea rbx, [rbx + 4]
+  vfmadd231ps ymm0, ymm2, ymm3                           // acc
+  vpbroadcastd ymm3, dword ptr [rbp + 0]                 // w
+  lea rbp, [rbp + 4]
+  vfmadd231ps ymm1, ymm2, ymm3                           // acc
+  sub r12, 1                                             // next k
+  ja L(k_4)
+L(k_4_done):
+  vmovdqu ymmword ptr [rax + 0], ymm0                    // acc
+  vmovdqu ymmword ptr [r11 + 0], ymm1                    // acc
+L(if_2_done):
+  lea rdx, [rdx + 16]
+  mov rax, qword ptr [rsp + 56]
+  lea rax, [rax + 32]
+  mov r11, qword ptr [rdi + 8*3]                         // k
+  mov rbx, 16
+  imul r11, rbx
+  lea rsi, [rsi + r11]                                   // ahead
+  sub r10, 1                                             // next vectors
+  ja L(vectors)
+L(vectors_done):
+  mov rax, qword ptr [rdi + 8*6]                         // lhs_stride
+  mov rcx, 2
+  imul rax, rcx
+  mov rcx, qword ptr [rsp + 64]                          // lhs
+  lea rcx, [rcx + rax]                                   // row
+  mov rax, qword ptr [rdi + 8*13]                        // dst_stride
+  mov rdx, 2
+  imul rax, rdx
+  mov rdx, qword ptr [rsp + 32]                          // dst
+  lea rsi, [rdx + rax]                                   // row
+  sub r9, 1                                              // next rows_2
+  ja L(rows_2)
+L(rows_2_done):
+  mov r9, qword ptr [rdi + 8*1]                          // m
+  shr r9, 0
+  and r9, 1
+  test r9, r9
+  jz L(rows_1_done)
+L(rows_1):
   mov r10, qword ptr [rdi + 8*2]                         // n
   mov r11, 32
   mov rax, r10                                           // tiles
@@ -120,395 +407,165 @@ L(rows_2):
   imul rdx, rax
   sub r10, rdx
   shr r10, 3                                             // rest
-  mov qword ptr [rsp + 0], r10                           // rest, kept in the frame
-  mov rax, qword ptr [rdi + 8*10]                        // rhs
-  mov rdx, 0
+  mov qword ptr [rsp + 72], r10                          // rest, kept in the frame
+  mov rax, 0
+  mov rdx, qword ptr [rsp + 8]                           // rhs
+  mov r10, qword ptr [rsp + 16]                          // ahead
   test r11, r11
-  jz L(columns_done)
-L(columns):
-  mov r10, qword ptr [rsp + 8]                           // dst
-  lea r10, [r10 + rdx]                                   // out
-  lea rbx, [r9 + rdx]                                    // out
-  mov rbp, 0
-  mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
-  cmp r12, rbp                                           // unless rhs_prefetch equal 
-  jne L(if_else)
-  lea rbp, [rcx + 96]                                    // w
-  lea r12, [rsi + 96]                                    // w
-  vmovdqu ymm0, ymmword ptr [rcx + 64]                   // correction
-  vmovdqu ymm1, ymmword ptr [r10 + 0]                    // old
-  vmulps ymm1, ymm1, ymm0                                // acc
-  vmovdqu ymm2, ymmword ptr [r10 + 32]                   // old
-  vmulps ymm2, ymm2, ymm0                                // acc
-  vmovdqu ymm3, ymmword ptr [r10 + 64]                   // old
-  vmulps ymm3, ymm3, ymm0                                // acc
-  vmovdqu ymm4, ymmword ptr [r10 + 96]                   // old
-  vmulps ymm0, ymm4, ymm0                                // acc
-  vmovdqu ymm4, ymmword ptr [rsi + 64]                   // correction
-  vmovdqu ymm5, ymmword ptr [rbx + 0]                    // old
-  vmulps ymm5, ymm5, ymm4                                // acc
-  vmovdqu ymm6, ymmword ptr [rbx + 32]                   // old
-  vmulps ymm6, ymm6, ymm4                                // acc
-  vmovdqu ymm7, ymmword ptr [rbx + 64]                   // old
-  vmulps ymm7, ymm7, ymm4                                // acc
-  vmovdqu ymm8, ymmword ptr [rbx + 96]                   // old
-  vmulps ymm4, ymm8, ymm4                                // acc
-  mov r13, qword ptr [rdi + 8*3]                         // k
-  mov r14, rax                                           // rhs
-  test r13, r13
-  jz L(k_done)
-  .balign 64
-L(k):
-  vcvtph2ps ymm8, xmmword ptr [r14 + 0]                  // v
-  vcvtph2ps ymm9, xmmword ptr [r14 + 16]                 // v
-  vcvtph2ps ymm10, xmmword ptr [r14 + 32]                // v
-  vcvtph2ps ymm11, xmmword ptr [r14 + 48]                // v
-  mov r15, qword ptr [rdi + 8*11]                        // rhs_stride
-  lea r14, [r14 + r15]                                   // v
-  vpbroadcastd ymm12, dword ptr [rbp + 0]                // w
-  lea rbp, [rbp + 4]
-  vfmadd231ps ymm1, ymm8, ymm12                          // acc
-  vfmadd231ps ymm2, ymm9, ymm12                          // acc
-  vfmadd231ps ymm3, ymm10, ymm12                         // acc
-  vfmadd231ps ymm0, ymm11, ymm12                         // acc
-  vpbroadcastd ymm12, dword ptr [r12 + 0]                // w
-  lea r12, [r12 + 4]
-  vfmadd231ps ymm5, ymm8, ymm12                          // acc
-  vfmadd231ps ymm6, ymm9, ymm12                          // acc
-  vfmadd231ps ymm7, ymm10, ymm12                         // acc
-  vfmadd231ps ymm4, ymm11, ymm12                         // acc
-  sub r13, 1                                             // next k
-  ja L(k)
-L(k_done):
-  vmovdqu ymmword ptr [r10 + 0], ymm1                    // acc
-  vmovdqu ymmword ptr [r10 + 32], ymm2                   // acc
-  vmovdqu ymmword ptr [r10 + 64], ymm3                   // acc
-  vmovdqu ymmword ptr [r10 + 96], ymm0                   // acc
-  vmovdqu ymmword ptr [rbx + 0], ymm5                    // acc
-  vmovdqu ymmword ptr [rbx + 32], ymm6                   // acc
-  vmovdqu ymmword ptr [rbx + 64], ymm7                   // acc
-  vmovdqu ymmword ptr [rbx + 96], ymm4                   // acc
-  jmp L(if_done)
-L(if_else):
-  lea rbp, [rcx + 96]                                    // w
-  lea r12, [rsi + 96]                                    // w
-  vmovdqu ymm0, ymmword ptr [rcx + 64]                   // correction
-  vmovdqu ymm1, ymmword ptr [r10 + 0]                    // old
-  vmulps ymm1, ymm1, ymm0                                // acc
-  vmovdqu ymm2, ymmword ptr [r10 + 32]                   // old
-  vmulps ymm2, ymm2, ymm0                                // acc
-  vmovdqu ymm3, ymmword ptr [r10 + 64]                   // old
-  vmulps ymm3, ymm3, ymm0                                // acc
-  vmovdqu ymm4, ymmword ptr [r10 + 96]                   // old
-  vmulps ymm0, ymm4, ymm0                                // acc
-  vmovdqu ymm4, ymmword ptr [rsi + 64]                   // correction
-  vmovdqu ymm5, ymmword ptr [rbx + 0]                    // old
-  vmulps ymm5, ymm5, ymm4                                // acc
-  vmovdqu ymm6, ymmword ptr [rbx + 32]                   // old
-  vmulps ymm6, ymm6, ymm4                                // acc
-  vmovdqu ymm7, ymmword ptr [rbx + 64]                   // old
-  vmulps ymm7, ymm7, ymm4                                // acc
-  vmovdqu ymm8, ymmword ptr [rbx + 96]                   // old
-  vmulps ymm4, ymm8, ymm4                                // acc
-  mov r13, qword ptr [rdi + 8*3]                         // k
-  mov r14, rax                                           // rhs
-  test r13, r13
-  jz L(k_2_done)
-  .balign 64
-L(k_2):
-  vcvtph2ps ymm8, xmmword ptr [r14 + 0]                  // v
-  vcvtph2ps ymm9, xmmword ptr [r14 + 16]                 // v
-  vcvtph2ps ymm10, xmmword ptr [r14 + 32]                // v
-  vcvtph2ps ymm11, xmmword ptr [r14 + 48]                // v
-  mov r15, qword ptr [rdi + 8*19]                        // rhs_prefetch
-  lea r15, [r14 + r15]                                   // ahead
-  prefetcht0 byte ptr [r15 + 0]                          // ahead
-  mov r15, qword ptr [rdi + 8*11]                        // rhs_stride
-  lea r14, [r14 + r15]                                   // v
-  vpbroadcastd ymm12, dword ptr [rbp + 0]                // w
-  lea rbp, [rbp + 4]
-  vfmadd231ps ymm1, ymm8, ymm12                          // acc
-  vfmadd231ps ymm2, ymm9, ymm12                          // acc
-  vfmadd231ps ymm3, ymm10, ymm12                         // acc
-  vfmadd231ps ymm0, ymm11, ymm12                         // acc
-  vpbroadcastd ymm12, dword ptr [r12 + 0]                // w
-  lea r12, [r12 + 4]
-  vfmadd231ps ymm5, ymm8, ymm12                          // acc
-  vfmadd231ps ymm6, ymm9, ymm12                          // acc
-  vfmadd231ps ymm7, ymm10, ymm12                         // acc
-  vfmadd231ps ymm4, ymm11, ymm12                         // acc
-  sub r13, 1                                             // next k
-  ja L(k_2)
-L(k_2_done):
-  vmovdqu ymmword ptr [r10 + 0], ymm1                    // acc
-  vmovdqu ymmword ptr [r10 + 32], ymm2                   // acc
-  vmovdqu ymmword ptr [r10 + 64], ymm3                   // acc
-  vmovdqu ymmword ptr [r10 + 96], ymm0                   // acc
-  vmovdqu ymmword ptr [rbx + 0], ymm5                    // acc
-  vmovdqu ymmword ptr [rbx + 32], ymm6                   // acc
-  vmovdqu ymmword ptr [rbx + 64], ymm7                   // acc
-  vmovdqu ymmword ptr [rbx + 96], ymm4                   // acc
-L(if_done):
-  lea rax, [rax + 64]
-  lea rdx, [rdx + 128]
-  sub r11, 1                                             // next columns
-  ja L(columns)
-L(columns_done):
-  mov r10, qword ptr [rsp + 0]                           // rest
-  test r10, r10
-  jz L(vectors_done)
-L(vectors):
-  mov r11, qword ptr [rsp + 8]                           // dst
-  lea r11, [r11 + rdx]                                   // out
-  lea rbx, [r9 + rdx]                                    // out
-  mov rbp, 0
-  mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
-  cmp r12, rbp                                           // unless rhs_prefetch equal 
-  jne L(if_2_else)
-  lea rbp, [rcx + 96]                                    // w
-  lea r12, [rsi + 96]                                    // w
-  vmovdqu ymm0, ymmword ptr [rcx + 64]                   // correction
-  vmovdqu ymm1, ymmword ptr [r11 + 0]                    // old
-  vmulps ymm0, ymm1, ymm0                                // acc
-  vmovdqu ymm1, ymmword ptr [rsi + 64]                   // correction
-  vmovdqu ymm2, ymmword ptr [rbx + 0]                    // old
-  vmulps ymm1, ymm2, ymm1                                // acc
-  mov r13, qword ptr [rdi + 8*3]                         // k
-  mov r14, rax                                           // rhs
-  test r13, r13
-  jz L(k_3_done)
-  .balign 64
-L(k_3):
-  vcvtph2ps ymm2, xmmword ptr [r14 + 0]                  // v
-  mov r15, qword ptr [rdi + 8*11]                        // rhs_stride
-  lea r14, [r14 + r15]                                   // v
-  vpbroadcastd ymm3, dword ptr [rbp + 0]                 // w
-  lea rbp, [rbp + 4]
-  vfmadd231ps ymm0, ymm2, ymm3                           // acc
-  vpbroadcastd ymm3, dword ptr [r12 + 0]                 // w
-  lea r12, [r12 + 4]
-  vfmadd231ps ymm1, ymm2, ymm3                           // acc
-  sub r13, 1                                             // next k
-  ja L(k_3)
-L(k_3_done):
-  vmovdqu ymmword ptr [r11 + 0], ymm0                    // acc
-  vmovdqu ymmword ptr [rbx + 0], ymm1                    // acc
-  jmp L(if_2_done)
-L(if_2_else):
-  lea rbp, [rcx + 96]                                    // w
-  lea r12, [rsi + 96]                                    // w
-  vmovdqu ymm0, ymmword ptr [rcx + 64]                   // correction
-  vmovdqu ymm1, ymmword ptr [r11 + 0]                    // old
-  vmulps ymm0, ymm1, ymm0                                // acc
-  vmovdqu ymm1, ymmword ptr [rsi + 64]                   // correction
-  vmovdqu ymm2, ymmword ptr [rbx + 0]                    // old
-  vmulps ymm1, ymm2, ymm1                                // acc
-  mov r13, qword ptr [rdi + 8*3]                         // k
-  mov r14, rax                                           // rhs
-  test r13, r13
-  jz L(k_4_done)
-  .balign 64
-L(k_4):
-  vcvtph2ps ymm2, xmmword ptr [r14 + 0]                  // v
-  mov r15, qword ptr [rdi + 8*19]                        // rhs_prefetch
-  lea r15, [r14 + r15]                                   // ahead
-  prefetcht0 byte ptr [r15 + 0]                          // ahead
-  mov r15, qword ptr [rdi + 8*11]                        // rhs_stride
-  lea r14, [r14 + r15]                                   // v
-  vpbroadcastd ymm3, dword ptr [rbp + 0]                 // w
-  lea rbp, [rbp + 4]
-  vfmadd231ps ymm0, ymm2, ymm3                           // acc
-  vpbroadcastd ymm3, dword ptr [r12 + 0]                 // w
-  lea r12, [r12 + 4]
-  vfmadd231ps ymm1, ymm2, ymm3                           // acc
-  sub r13, 1                                             // next k
-  ja L(k_4)
-L(k_4_done):
-  vmovdqu ymmword ptr [r11 + 0], ymm0                    // acc
-  vmovdqu ymmword ptr [rbx + 0], ymm1                    // acc
-L(if_2_done):
-  lea rax, [rax + 16]
-  lea rdx, [rdx + 32]
-  sub r10, 1                                             // next vectors
-  ja L(vectors)
-L(vectors_done):
-  mov rax, qword ptr [rdi + 8*6]                         // lhs_stride
-  mov rdx, 2
-  imul rax, rdx
-  lea rcx, [rcx + rax]                                   // row
-  mov rax, qword ptr [rdi + 8*13]                        // dst_stride
-  mov rdx, 2
-  imul rax, rdx
-  mov rdx, qword ptr [rsp + 8]                           // dst
-  lea rsi, [rdx + rax]                                   // row
-  sub r8, 1                                              // next rows_2
-  ja L(rows_2)
-L(rows_2_done):
-  mov r8, qword ptr [rdi + 8*1]                          // m
-  shr r8, 0
-  and r8, 1
-  test r8, r8
-  jz L(rows_1_done)
-L(rows_1):
-  mov r9, qword ptr [rdi + 8*2]                          // n
-  mov r10, 32
-  mov rax, r9                                            // tiles
-  xor edx, edx
-  div r10
-  mov r10, rax
-  mov rax, 32
-  mov rdx, r10                                           // tiles
-  imul rdx, rax
-  sub r9, rdx
-  shr r9, 3                                              // rest
-  mov rax, qword ptr [rdi + 8*10]                        // rhs
-  mov rdx, 0
-  test r10, r10
   jz L(columns_2_done)
 L(columns_2):
-  lea r11, [rsi + rdx]                                   // out
-  mov rbx, 0
-  mov rbp, qword ptr [rdi + 8*19]                        // rhs_prefetch
-  cmp rbp, rbx                                           // unless rhs_prefetch equal 
+  lea rbx, [rsi + rax]                                   // out
+  mov rbp, 0
+  mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  cmp r12, rbp                                           // unless rhs_prefetch equal 
   jne L(if_3_else)
-  lea rbx, [rcx + 96]                                    // w
+  lea rbp, [rcx + 96]                                    // w
   vmovdqu ymm0, ymmword ptr [rcx + 64]                   // correction
-  vmovdqu ymm1, ymmword ptr [r11 + 0]                    // old
+  vmovdqu ymm1, ymmword ptr [rbx + 0]                    // old
   vmulps ymm1, ymm1, ymm0                                // acc
-  vmovdqu ymm2, ymmword ptr [r11 + 32]                   // old
+  vmovdqu ymm2, ymmword ptr [rbx + 32]                   // old
   vmulps ymm2, ymm2, ymm0                                // acc
-  vmovdqu ymm3, ymmword ptr [r11 + 64]                   // old
+  vmovdqu ymm3, ymmword ptr [rbx + 64]                   // old
   vmulps ymm3, ymm3, ymm0                                // acc
-  vmovdqu ymm4, ymmword ptr [r11 + 96]                   // old
+  vmovdqu ymm4, ymmword ptr [rbx + 96]                   // old
   vmulps ymm0, ymm4, ymm0                                // acc
-  mov rbp, qword ptr [rdi + 8*3]                         // k
-  mov r12, rax                                           // rhs
-  test rbp, rbp
+  mov r12, qword ptr [rdi + 8*3]                         // k
+  mov r13, rdx                                           // rhs
+  test r12, r12
   jz L(k_5_done)
   .balign 64
 L(k_5):
-  vcvtph2ps ymm4, xmmword ptr [r12 + 0]                  // v
-  vcvtph2ps ymm5, xmmword ptr [r12 + 16]                 // v
-  vcvtph2ps ymm6, xmmword ptr [r12 + 32]                 // v
-  vcvtph2ps ymm7, xmmword ptr [r12 + 48]                 // v
-  mov r13, qword ptr [rdi + 8*11]                        // rhs_stride
-  lea r12, [r12 + r13]                                   // v
-  vpbroadcastd ymm8, dword ptr [rbx + 0]                 // w
-  lea rbx, [rbx + 4]
+  vcvtph2ps ymm4, xmmword ptr [r13 + 0]                  // v
+  vcvtph2ps ymm5, xmmword ptr [r13 + 16]                 // v
+  vcvtph2ps ymm6, xmmword ptr [r13 + 32]                 // v
+  vcvtph2ps ymm7, xmmword ptr [r13 + 48]                 // v
+  mov r14, qword ptr [rdi + 8*11]                        // rhs_stride
+  lea r13, [r13 + r14]                                   // v
+  vpbroadcastd ymm8, dword ptr [rbp + 0]                 // w
+  lea rbp, [rbp + 4]
   vfmadd231ps ymm1, ymm4, ymm8                           // acc
   vfmadd231ps ymm2, ymm5, ymm8                           // acc
   vfmadd231ps ymm3, ymm6, ymm8                           // acc
   vfmadd231ps ymm0, ymm7, ymm8                           // acc
-  sub rbp, 1                                             // next k
+  sub r12, 1                                             // next k
   ja L(k_5)
 L(k_5_done):
-  vmovdqu ymmword ptr [r11 + 0], ymm1                    // acc
-  vmovdqu ymmword ptr [r11 + 32], ymm2                   // acc
-  vmovdqu ymmword ptr [r11 + 64], ymm3                   // acc
-  vmovdqu ymmword ptr [r11 + 96], ymm0                   // acc
+  vmovdqu ymmword ptr [rbx + 0], ymm1                    // acc
+  vmovdqu ymmword ptr [rbx + 32], ymm2                   // acc
+  vmovdqu ymmword ptr [rbx + 64], ymm3                   // acc
+  vmovdqu ymmword ptr [rbx + 96], ymm0                   // acc
   jmp L(if_3_done)
 L(if_3_else):
-  lea rbx, [rcx + 96]                                    // w
+  lea rbp, [rcx + 96]                                    // w
   vmovdqu ymm0, ymmword ptr [rcx + 64]                   // correction
-  vmovdqu ymm1, ymmword ptr [r11 + 0]                    // old
+  vmovdqu ymm1, ymmword ptr [rbx + 0]                    // old
   vmulps ymm1, ymm1, ymm0                                // acc
-  vmovdqu ymm2, ymmword ptr [r11 + 32]                   // old
+  vmovdqu ymm2, ymmword ptr [rbx + 32]                   // old
   vmulps ymm2, ymm2, ymm0                                // acc
-  vmovdqu ymm3, ymmword ptr [r11 + 64]                   // old
+  vmovdqu ymm3, ymmword ptr [rbx + 64]                   // old
   vmulps ymm3, ymm3, ymm0                                // acc
-  vmovdqu ymm4, ymmword ptr [r11 + 96]                   // old
+  vmovdqu ymm4, ymmword ptr [rbx + 96]                   // old
   vmulps ymm0, ymm4, ymm0                                // acc
-  mov rbp, qword ptr [rdi + 8*3]                         // k
-  mov r12, rax                                           // rhs
-  test rbp, rbp
+  mov r12, qword ptr [rdi + 8*3]                         // k
+  mov r13, rdx                                           // rhs
+  mov r14, r10                                           // ahead
+  test r12, r12
   jz L(k_6_done)
   .balign 64
 L(k_6):
-  vcvtph2ps ymm4, xmmword ptr [r12 + 0]                  // v
-  vcvtph2ps ymm5, xmmword ptr [r12 + 16]                 // v
-  vcvtph2ps ymm6, xmmword ptr [r12 + 32]                 // v
-  vcvtph2ps ymm7, xmmword ptr [r12 + 48]                 // v
-  mov r13, qword ptr [rdi + 8*19]                        // rhs_prefetch
-  lea r13, [r12 + r13]                                   // ahead
-  prefetcht0 byte ptr [r13 + 0]                          // ahead
-  mov r13, qword ptr [rdi + 8*11]                        // rhs_stride
-  lea r12, [r12 + r13]                                   // v
-  vpbroadcastd ymm8, dword ptr [rbx + 0]                 // w
-  lea rbx, [rbx + 4]
+  vcvtph2ps ymm4, xmmword ptr [r13 + 0]                  // v
+  vcvtph2ps ymm5, xmmword ptr [r13 + 16]                 // v
+  vcvtph2ps ymm6, xmmword ptr [r13 + 32]                 // v
+  vcvtph2ps ymm7, xmmword ptr [r13 + 48]                 // v
+  prefetcht0 byte ptr [r14 + 0]                          // ahead
+  lea r14, [r14 + 64]
+  mov r15, qword ptr [rdi + 8*11]                        // rhs_stride
+  lea r13, [r13 + r15]                                   // v
+  vpbroadcastd ymm8, dword ptr [rbp + 0]                 // w
+  lea rbp, [rbp + 4]
   vfmadd231ps ymm1, ymm4, ymm8                           // acc
   vfmadd231ps ymm2, ymm5, ymm8                           // acc
   vfmadd231ps ymm3, ymm6, ymm8                           // acc
   vfmadd231ps ymm0, ymm7, ymm8                           // acc
-  sub rbp, 1                                             // next k
+  sub r12, 1                                             // next k
   ja L(k_6)
 L(k_6_done):
-  vmovdqu ymmword ptr [r11 + 0], ymm1                    // acc
-  vmovdqu ymmword ptr [r11 + 32], ymm2                   // acc
-  vmovdqu ymmword ptr [r11 + 64], ymm3                   // acc
-  vmovdqu ymmword ptr [r11 + 96], ymm0                   // acc
+  vmovdqu ymmword ptr [rbx + 0], ymm1                    // acc
+  vmovdqu ymmword ptr [rbx + 32], ymm2                   // acc
+  vmovdqu ymmword ptr [rbx + 64], ymm3                   // acc
+  vmovdqu ymmword ptr [rbx + 96], ymm0                   // acc
 L(if_3_done):
-  lea rax, [rax + 64]
-  lea rdx, [rdx + 128]
-  sub r10, 1                                             // next columns
+  lea rdx, [rdx + 64]
+  lea rax, [rax + 128]
+  mov rbx, qword ptr [rdi + 8*3]                         // k
+  mov rbp, 64
+  imul rbx, rbp
+  lea r10, [r10 + rbx]                                   // ahead
+  sub r11, 1                                             // next columns
   ja L(columns_2)
 L(columns_2_done):
-  test r9, r9
+  mov r11, qword ptr [rsp + 72]                          // rest
+  test r11, r11
   jz L(vectors_2_done)
 L(vectors_2):
-  lea r10, [rsi + rdx]                                   // out
-  mov r11, 0
-  mov rbx, qword ptr [rdi + 8*19]                        // rhs_prefetch
-  cmp rbx, r11                                           // unless rhs_prefetch equal 
+  lea rbx, [rsi + rax]                                   // out
+  mov rbp, 0
+  mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  cmp r12, rbp                                           // unless rhs_prefetch equal 
   jne L(if_4_else)
-  lea r11, [rcx + 96]                                    // w
+  lea rbp, [rcx + 96]                                    // w
   vmovdqu ymm0, ymmword ptr [rcx + 64]                   // correction
-  vmovdqu ymm1, ymmword ptr [r10 + 0]                    // old
+  vmovdqu ymm1, ymmword ptr [rbx + 0]                    // old
   vmulps ymm0, ymm1, ymm0                                // acc
-  mov rbx, qword ptr [rdi + 8*3]                         // k
-  mov rbp, rax                                           // rhs
-  test rbx, rbx
+  mov r12, qword ptr [rdi + 8*3]                         // k
+  mov r13, rdx                                           // rhs
+  test r12, r12
   jz L(k_7_done)
   .balign 64
 L(k_7):
-  vcvtph2ps ymm1, xmmword ptr [rbp + 0]                  // v
-  mov r12, qword ptr [rdi + 8*11]                        // rhs_stride
-  lea rbp, [rbp + r12]                                   // v
-  vpbroadcastd ymm2, dword ptr [r11 + 0]                 // w
-  lea r11, [r11 + 4]
+  vcvtph2ps ymm1, xmmword ptr [r13 + 0]                  // v
+  mov r14, qword ptr [rdi + 8*11]                        // rhs_stride
+  lea r13, [r13 + r14]                                   // v
+  vpbroadcastd ymm2, dword ptr [rbp + 0]                 // w
+  lea rbp, [rbp + 4]
   vfmadd231ps ymm0, ymm1, ymm2                           // acc
-  sub rbx, 1                                             // next k
+  sub r12, 1                                             // next k
   ja L(k_7)
 L(k_7_done):
-  vmovdqu ymmword ptr [r10 + 0], ymm0                    // acc
+  vmovdqu ymmword ptr [rbx + 0], ymm0                    // acc
   jmp L(if_4_done)
 L(if_4_else):
-  lea r11, [rcx + 96]                                    // w
+  lea rbp, [rcx + 96]                                    // w
   vmovdqu ymm0, ymmword ptr [rcx + 64]                   // correction
-  vmovdqu ymm1, ymmword ptr [r10 + 0]                    // old
+  vmovdqu ymm1, ymmword ptr [rbx + 0]                    // old
   vmulps ymm0, ymm1, ymm0                                // acc
-  mov rbx, qword ptr [rdi + 8*3]                         // k
-  mov rbp, rax                                           // rhs
-  test rbx, rbx
+  mov r12, qword ptr [rdi + 8*3]                         // k
+  mov r13, rdx                                           // rhs
+  mov r14, r10                                           // ahead
+  test r12, r12
   jz L(k_8_done)
   .balign 64
 L(k_8):
-  vcvtph2ps ymm1, xmmword ptr [rbp + 0]                  // v
-  mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
-  lea r12, [rbp + r12]                                   // ahead
-  prefetcht0 byte ptr [r12 + 0]                          // ahead
-  mov r12, qword ptr [rdi + 8*11]                        // rhs_stride
-  lea rbp, [rbp + r12]                                   // v
-  vpbroadcastd ymm2, dword ptr [r11 + 0]                 // w
-  lea r11, [r11 + 4]
+  vcvtph2ps ymm1, xmmword ptr [r13 + 0]                  // v
+  prefetcht0 byte ptr [r14 + 0]                          // ahead
+  lea r14, [r14 + 16]
+  mov r15, qword ptr [rdi + 8*11]                        // rhs_stride
+  lea r13, [r13 + r15]                                   // v
+  vpbroadcastd ymm2, dword ptr [rbp + 0]                 // w
+  lea rbp, [rbp + 4]
   vfmadd231ps ymm0, ymm1, ymm2                           // acc
-  sub rbx, 1                                             // next k
+  sub r12, 1                                             // next k
   ja L(k_8)
 L(k_8_done):
-  vmovdqu ymmword ptr [r10 + 0], ymm0                    // acc
+  vmovdqu ymmword ptr [rbx + 0], ymm0                    // acc
 L(if_4_done):
-  lea rax, [rax + 16]
-  lea rdx, [rdx + 32]
-  sub r9, 1                                              // next vectors
+  lea rdx, [rdx + 16]
+  lea rax, [rax + 32]
+  mov rbx, qword ptr [rdi + 8*3]                         // k
+  mov rbp, 16
+  imul rbx, rbp
+  lea r10, [r10 + rbx]                                   // ahead
+  sub r11, 1                                             // next vectors
   ja L(vectors_2)
 L(vectors_2_done):
   mov rax, qword ptr [rdi + 8*6]                         // lhs_stride
@@ -519,39 +576,48 @@ L(vectors_2_done):
   mov rdx, 1
   imul rax, rdx
   lea rsi, [rsi + rax]                                   // row
-  sub r8, 1                                              // next rows_1
+  sub r9, 1                                              // next rows_1
   ja L(rows_1)
 L(rows_1_done):
+  mov rax, qword ptr [rdi + 8*21]                        // rhs_head_stride
+  mov rdx, qword ptr [rsp + 8]                           // rhs
+  lea rax, [rdx + rax]                                   // head
+  mov rdx, qword ptr [rsp + 0]                           // share
+  mov r9, qword ptr [rsp + 16]                           // ahead
+  lea rdx, [r9 + rdx]                                    // ahead
+  sub r8, 1                                              // next heads
+  ja L(heads)
+L(heads_done):
 #if defined(__ELF__) || defined(__APPLE__)
-  mov rbx, qword ptr [rsp + 16]
-  mov rbp, qword ptr [rsp + 24]
-  mov r12, qword ptr [rsp + 32]
-  mov r13, qword ptr [rsp + 40]
-  mov r14, qword ptr [rsp + 48]
-  mov r15, qword ptr [rsp + 56]
-  add rsp, 72
+  mov rbx, qword ptr [rsp + 80]
+  mov rbp, qword ptr [rsp + 88]
+  mov r12, qword ptr [rsp + 96]
+  mov r13, qword ptr [rsp + 104]
+  mov r14, qword ptr [rsp + 112]
+  mov r15, qword ptr [rsp + 120]
+  add rsp, 136
   .cfi_def_cfa_offset 8
   vzeroupper
   ret
   .cfi_endproc
 #elif defined(_WIN32)
   vzeroupper
-  mov rsi, qword ptr [rsp + 16]
-  mov rdi, qword ptr [rsp + 24]
-  mov rbx, qword ptr [rsp + 32]
-  mov rbp, qword ptr [rsp + 40]
-  mov r12, qword ptr [rsp + 48]
-  mov r13, qword ptr [rsp + 56]
-  mov r14, qword ptr [rsp + 64]
-  mov r15, qword ptr [rsp + 72]
-  vmovaps xmm6, xmmword ptr [rsp + 80]
-  vmovaps xmm7, xmmword ptr [rsp + 96]
-  vmovaps xmm8, xmmword ptr [rsp + 112]
-  vmovaps xmm9, xmmword ptr [rsp + 128]
-  vmovaps xmm10, xmmword ptr [rsp + 144]
-  vmovaps xmm11, xmmword ptr [rsp + 160]
-  vmovaps xmm12, xmmword ptr [rsp + 176]
-  add rsp, 200
+  mov rsi, qword ptr [rsp + 80]
+  mov rdi, qword ptr [rsp + 88]
+  mov rbx, qword ptr [rsp + 96]
+  mov rbp, qword ptr [rsp + 104]
+  mov r12, qword ptr [rsp + 112]
+  mov r13, qword ptr [rsp + 120]
+  mov r14, qword ptr [rsp + 128]
+  mov r15, qword ptr [rsp + 136]
+  vmovaps xmm6, xmmword ptr [rsp + 144]
+  vmovaps xmm7, xmmword ptr [rsp + 160]
+  vmovaps xmm8, xmmword ptr [rsp + 176]
+  vmovaps xmm9, xmmword ptr [rsp + 192]
+  vmovaps xmm10, xmmword ptr [rsp + 208]
+  vmovaps xmm11, xmmword ptr [rsp + 224]
+  vmovaps xmm12, xmmword ptr [rsp + 240]
+  add rsp, 264
   ret
   .seh_endproc
 #endif

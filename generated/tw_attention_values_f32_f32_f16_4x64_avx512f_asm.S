@@ -12,10 +12,10 @@
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax out  rcx out  rdx out  rsi columns_left  rdi args  r8 rows_4_left  r9 out  r10 w  r11 w
-//  rbx w  rbp w  r12 k_left  r13 rhs ...  r14 rhs_stride  zmm0 acc  zmm1 acc  zmm2 acc  zmm3 acc
-//  zmm4 acc  zmm5 acc  zmm6 acc  zmm7 acc  zmm8 acc  zmm9 acc  zmm10 acc  zmm11 acc  zmm12 acc
-//  zmm13 acc  zmm14 acc  zmm15 acc  zmm16 v  zmm17 v  zmm18 v  zmm19 v  zmm20 w
+//  rax out  rcx rhs  rdx out  rsi columns_left  rdi args  r8 heads_left  r9 rows_4_left  r10 w
+//  r11 w  rbx w  rbp w  r12 k_left  r13 rhs ...  r14 rhs_stride  zmm0 acc  zmm1 acc  zmm2 acc
+//  zmm3 acc  zmm4 acc  zmm5 acc  zmm6 acc  zmm7 acc  zmm8 acc  zmm9 acc  zmm10 acc  zmm11 acc
+//  zmm12 acc  zmm13 acc  zmm14 acc  zmm15 acc  zmm16 v  zmm17 v  zmm18 v  zmm19 v  zmm20 w
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -45,92 +45,107 @@ tw_attention_values_f32_f32_f16_4x64_avx512f_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   endbr64
-  sub rsp, 200
-  .cfi_def_cfa_offset 208
-  mov qword ptr [rsp + 152], rbx
+  sub rsp, 312
+  .cfi_def_cfa_offset 320
+  mov qword ptr [rsp + 264], rbx
   .cfi_offset rbx, -56
-  mov qword ptr [rsp + 160], rbp
+  mov qword ptr [rsp + 272], rbp
   .cfi_offset rbp, -48
-  mov qword ptr [rsp + 168], r12
+  mov qword ptr [rsp + 280], r12
   .cfi_offset r12, -40
-  mov qword ptr [rsp + 176], r13
+  mov qword ptr [rsp + 288], r13
   .cfi_offset r13, -32
-  mov qword ptr [rsp + 184], r14
+  mov qword ptr [rsp + 296], r14
   .cfi_offset r14, -24
-  mov qword ptr [rsp + 192], r15
+  mov qword ptr [rsp + 304], r15
   .cfi_offset r15, -16
 #elif defined(_WIN32)
   .seh_proc tw_attention_values_f32_f32_f16_4x64_avx512f_asm
-  sub rsp, 392
-  .seh_stackalloc 392
-  mov qword ptr [rsp + 152], rsi
-  .seh_savereg rsi, 152
-  mov qword ptr [rsp + 160], rdi
-  .seh_savereg rdi, 160
-  mov qword ptr [rsp + 168], rbx
-  .seh_savereg rbx, 168
-  mov qword ptr [rsp + 176], rbp
-  .seh_savereg rbp, 176
-  mov qword ptr [rsp + 184], r12
-  .seh_savereg r12, 184
-  mov qword ptr [rsp + 192], r13
-  .seh_savereg r13, 192
-  mov qword ptr [rsp + 200], r14
-  .seh_savereg r14, 200
-  mov qword ptr [rsp + 208], r15
-  .seh_savereg r15, 208
-  vmovaps xmmword ptr [rsp + 224], xmm6
-  .seh_savexmm xmm6, 224
-  vmovaps xmmword ptr [rsp + 240], xmm7
-  .seh_savexmm xmm7, 240
-  vmovaps xmmword ptr [rsp + 256], xmm8
-  .seh_savexmm xmm8, 256
-  vmovaps xmmword ptr [rsp + 272], xmm9
-  .seh_savexmm xmm9, 272
-  vmovaps xmmword ptr [rsp + 288], xmm10
-  .seh_savexmm xmm10, 288
-  vmovaps xmmword ptr [rsp + 304], xmm11
-  .seh_savexmm xmm11, 304
-  vmovaps xmmword ptr [rsp + 320], xmm12
-  .seh_savexmm xmm12, 320
-  vmovaps xmmword ptr [rsp + 336], xmm13
-  .seh_savexmm xmm13, 336
-  vmovaps xmmword ptr [rsp + 352], xmm14
-  .seh_savexmm xmm14, 352
-  vmovaps xmmword ptr [rsp + 368], xmm15
-  .seh_savexmm xmm15, 368
+  sub rsp, 504
+  .seh_stackalloc 504
+  mov qword ptr [rsp + 264], rsi
+  .seh_savereg rsi, 264
+  mov qword ptr [rsp + 272], rdi
+  .seh_savereg rdi, 272
+  mov qword ptr [rsp + 280], rbx
+  .seh_savereg rbx, 280
+  mov qword ptr [rsp + 288], rbp
+  .seh_savereg rbp, 288
+  mov qword ptr [rsp + 296], r12
+  .seh_savereg r12, 296
+  mov qword ptr [rsp + 304], r13
+  .seh_savereg r13, 304
+  mov qword ptr [rsp + 312], r14
+  .seh_savereg r14, 312
+  mov qword ptr [rsp + 320], r15
+  .seh_savereg r15, 320
+  vmovaps xmmword ptr [rsp + 336], xmm6
+  .seh_savexmm xmm6, 336
+  vmovaps xmmword ptr [rsp + 352], xmm7
+  .seh_savexmm xmm7, 352
+  vmovaps xmmword ptr [rsp + 368], xmm8
+  .seh_savexmm xmm8, 368
+  vmovaps xmmword ptr [rsp + 384], xmm9
+  .seh_savexmm xmm9, 384
+  vmovaps xmmword ptr [rsp + 400], xmm10
+  .seh_savexmm xmm10, 400
+  vmovaps xmmword ptr [rsp + 416], xmm11
+  .seh_savexmm xmm11, 416
+  vmovaps xmmword ptr [rsp + 432], xmm12
+  .seh_savexmm xmm12, 432
+  vmovaps xmmword ptr [rsp + 448], xmm13
+  .seh_savexmm xmm13, 448
+  vmovaps xmmword ptr [rsp + 464], xmm14
+  .seh_savexmm xmm14, 464
+  vmovaps xmmword ptr [rsp + 480], xmm15
+  .seh_savexmm xmm15, 480
   .seh_endprologue
   mov rdi, rcx
 #endif
   mov rcx, qword ptr [rdi + 8*5]                         // lhs
   mov rsi, qword ptr [rdi + 8*12]                        // dst
-  mov r8, qword ptr [rdi + 8*1]                          // m
-  shr r8, 2
+  mov rax, qword ptr [rdi + 8*10]                        // rhs
+  mov rdx, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  lea rdx, [rax + rdx]                                   // ahead
+  mov r8, qword ptr [rdi + 8*2]                          // n
+  mov r9, 2
+  imul r8, r9
+  mov r9, qword ptr [rdi + 8*3]                          // k
+  imul r9, r8                                            // share
+  mov qword ptr [rsp + 0], r9                            // share, kept in the frame
+  mov r8, qword ptr [rdi + 8*20]                         // heads
   test r8, r8
+  jz L(heads_done)
+L(heads):
+  mov qword ptr [rsp + 16], rdx                          // ahead, kept in the frame
+  mov qword ptr [rsp + 8], rax                           // rhs, kept in the frame
+  mov r9, qword ptr [rdi + 8*1]                          // m
+  shr r9, 2
+  test r9, r9
   jz L(rows_4_done)
 L(rows_4):
-  mov qword ptr [rsp + 72], rcx                          // lhs, kept in the frame
-  mov qword ptr [rsp + 8], rsi                           // dst, kept in the frame
+  mov qword ptr [rsp + 80], rcx                          // lhs, kept in the frame
+  mov qword ptr [rsp + 32], rsi                          // dst, kept in the frame
   mov rax, qword ptr [rdi + 8*6]                         // lhs_stride
-  mov rcx, qword ptr [rsp + 72]                          // lhs
+  mov rcx, qword ptr [rsp + 80]                          // lhs
   lea rcx, [rcx + rax]                                   // state_1
-  mov qword ptr [rsp + 80], rcx                          // state_1, kept in the frame
-  mov rcx, qword ptr [rsp + 80]                          // state_1
+  mov qword ptr [rsp + 88], rcx                          // state_1, kept in the frame
+  mov rcx, qword ptr [rsp + 88]                          // state_1
   lea rcx, [rcx + rax]                                   // state_2
   mov qword ptr [rsp + 96], rcx                          // state_2, kept in the frame
   mov rcx, qword ptr [rsp + 96]                          // state_2
   lea rax, [rcx + rax]                                   // state_3
   mov qword ptr [rsp + 112], rax                         // state_3, kept in the frame
   mov rax, qword ptr [rdi + 8*13]                        // dst_stride
-  mov rcx, qword ptr [rsp + 8]                           // dst
+  mov rcx, qword ptr [rsp + 32]                          // dst
   lea rcx, [rcx + rax]                                   // out_1
-  mov qword ptr [rsp + 16], rcx                          // out_1, kept in the frame
-  mov rcx, qword ptr [rsp + 16]                          // out_1
+  mov qword ptr [rsp + 40], rcx                          // out_1, kept in the frame
+  mov rcx, qword ptr [rsp + 40]                          // out_1
   lea rcx, [rcx + rax]                                   // out_2
-  mov qword ptr [rsp + 24], rcx                          // out_2, kept in the frame
-  mov rcx, qword ptr [rsp + 24]                          // out_2
+  mov qword ptr [rsp + 48], rcx                          // out_2, kept in the frame
+  mov rcx, qword ptr [rsp + 48]                          // out_2
   lea rax, [rcx + rax]                                   // out_3
-  mov qword ptr [rsp + 32], rax                          // out_3, kept in the frame
+  mov qword ptr [rsp + 56], rax                          // out_3, kept in the frame
   mov rcx, qword ptr [rdi + 8*2]                         // n
   mov rsi, 64
   mov rax, rcx                                           // tiles
@@ -142,80 +157,91 @@ L(rows_4):
   imul rdx, rax
   sub rcx, rdx
   shr rcx, 4                                             // rest
-  mov qword ptr [rsp + 0], rcx                           // rest, kept in the frame
-  mov rax, qword ptr [rdi + 8*10]                        // rhs
-  mov rcx, 0
+  mov qword ptr [rsp + 24], rcx                          // rest, kept in the frame
+  mov rax, 0
+  mov rcx, qword ptr [rsp + 8]                           // rhs
+  mov rdx, qword ptr [rsp + 16]                          // ahead
   test rsi, rsi
   jz L(columns_done)
 L(columns):
-  mov qword ptr [rsp + 56], rax                          // rhs, kept in the frame
-  mov qword ptr [rsp + 40], rcx                          // , kept in the frame
-  mov rax, qword ptr [rsp + 8]                           // dst
-  mov rcx, qword ptr [rsp + 40]
-  lea rax, [rax + rcx]                                   // out
-  mov rcx, qword ptr [rsp + 16]                          // out_1
-  mov rdx, qword ptr [rsp + 40]
-  lea rcx, [rcx + rdx]                                   // out
-  mov rdx, qword ptr [rsp + 24]                          // out_2
-  mov r9, qword ptr [rsp + 40]
-  lea rdx, [rdx + r9]                                    // out
-  mov r9, qword ptr [rsp + 32]                           // out_3
-  mov r10, qword ptr [rsp + 40]
-  lea r9, [r9 + r10]                                     // out
+  mov qword ptr [rsp + 184], rdx                         // ahead, kept in the frame
+  mov qword ptr [rsp + 64], rax                          // , kept in the frame
+  mov rax, qword ptr [rsp + 32]                          // dst
+  mov rdx, qword ptr [rsp + 64]
+  lea rax, [rax + rdx]                                   // out
+  mov qword ptr [rsp + 128], rax                         // out, kept in the frame
+  mov rax, qword ptr [rsp + 40]                          // out_1
+  mov rdx, qword ptr [rsp + 64]
+  lea rax, [rax + rdx]                                   // out
+  mov qword ptr [rsp + 152], rax                         // out, kept in the frame
+  mov rax, qword ptr [rsp + 48]                          // out_2
+  mov rdx, qword ptr [rsp + 64]
+  lea rax, [rax + rdx]                                   // out
+  mov rdx, qword ptr [rsp + 56]                          // out_3
+  mov r10, qword ptr [rsp + 64]
+  lea rdx, [rdx + r10]                                   // out
   mov r10, 0
   mov r11, qword ptr [rdi + 8*19]                        // rhs_prefetch
   cmp r11, r10                                           // unless rhs_prefetch equal 
   jne L(if_else)
-  mov r10, qword ptr [rsp + 72]                          // lhs
+  mov r10, qword ptr [rsp + 80]                          // lhs
   lea r10, [r10 + 192]                                   // w
-  mov r11, qword ptr [rsp + 80]                          // state_1
+  mov r11, qword ptr [rsp + 88]                          // state_1
   lea r11, [r11 + 192]                                   // w
   mov rbx, qword ptr [rsp + 96]                          // state_2
   lea rbx, [rbx + 192]                                   // w
   mov rbp, qword ptr [rsp + 112]                         // state_3
   lea rbp, [rbp + 192]                                   // w
-  mov r12, qword ptr [rsp + 72]                          // lhs
+  mov r12, qword ptr [rsp + 80]                          // lhs
   vmovdqu64 zmm0, zmmword ptr [r12 + 128]                // correction
-  vmovdqu64 zmm1, zmmword ptr [rax + 0]                  // old
+  mov r12, qword ptr [rsp + 128]                         // out
+  vmovdqu64 zmm1, zmmword ptr [r12 + 0]                  // old
   vmulps zmm1, zmm1, zmm0                                // acc
-  vmovdqu64 zmm2, zmmword ptr [rax + 64]                 // old
+  mov r12, qword ptr [rsp + 128]                         // out
+  vmovdqu64 zmm2, zmmword ptr [r12 + 64]                 // old
   vmulps zmm2, zmm2, zmm0                                // acc
-  vmovdqu64 zmm3, zmmword ptr [rax + 128]                // old
+  mov r12, qword ptr [rsp + 128]                         // out
+  vmovdqu64 zmm3, zmmword ptr [r12 + 128]                // old
   vmulps zmm3, zmm3, zmm0                                // acc
-  vmovdqu64 zmm4, zmmword ptr [rax + 192]                // old
+  mov r12, qword ptr [rsp + 128]                         // out
+  vmovdqu64 zmm4, zmmword ptr [r12 + 192]                // old
   vmulps zmm0, zmm4, zmm0                                // acc
-  mov r12, qword ptr [rsp + 80]                          // state_1
+  mov r12, qword ptr [rsp + 88]                          // state_1
   vmovdqu64 zmm4, zmmword ptr [r12 + 128]                // correction
-  vmovdqu64 zmm5, zmmword ptr [rcx + 0]                  // old
+  mov r12, qword ptr [rsp + 152]                         // out
+  vmovdqu64 zmm5, zmmword ptr [r12 + 0]                  // old
   vmulps zmm5, zmm5, zmm4                                // acc
-  vmovdqu64 zmm6, zmmword ptr [rcx + 64]                 // old
+  mov r12, qword ptr [rsp + 152]                         // out
+  vmovdqu64 zmm6, zmmword ptr [r12 + 64]                 // old
   vmulps zmm6, zmm6, zmm4                                // acc
-  vmovdqu64 zmm7, zmmword ptr [rcx + 128]                // old
+  mov r12, qword ptr [rsp + 152]                         // out
+  vmovdqu64 zmm7, zmmword ptr [r12 + 128]                // old
   vmulps zmm7, zmm7, zmm4                                // acc
-  vmovdqu64 zmm8, zmmword ptr [rcx + 192]                // old
+  mov r12, qword ptr [rsp + 152]                         // out
+  vmovdqu64 zmm8, zmmword ptr [r12 + 192]                // old
   vmulps zmm4, zmm8, zmm4                                // acc
   mov r12, qword ptr [rsp + 96]                          // state_2
   vmovdqu64 zmm8, zmmword ptr [r12 + 128]                // correction
-  vmovdqu64 zmm9, zmmword ptr [rdx + 0]                  // old
+  vmovdqu64 zmm9, zmmword ptr [rax + 0]                  // old
   vmulps zmm9, zmm9, zmm8                                // acc
-  vmovdqu64 zmm10, zmmword ptr [rdx + 64]                // old
+  vmovdqu64 zmm10, zmmword ptr [rax + 64]                // old
   vmulps zmm10, zmm10, zmm8                              // acc
-  vmovdqu64 zmm11, zmmword ptr [rdx + 128]               // old
+  vmovdqu64 zmm11, zmmword ptr [rax + 128]               // old
   vmulps zmm11, zmm11, zmm8                              // acc
-  vmovdqu64 zmm12, zmmword ptr [rdx + 192]               // old
+  vmovdqu64 zmm12, zmmword ptr [rax + 192]               // old
   vmulps zmm8, zmm12, zmm8                               // acc
   mov r12, qword ptr [rsp + 112]                         // state_3
   vmovdqu64 zmm12, zmmword ptr [r12 + 128]               // correction
-  vmovdqu64 zmm13, zmmword ptr [r9 + 0]                  // old
+  vmovdqu64 zmm13, zmmword ptr [rdx + 0]                 // old
   vmulps zmm13, zmm13, zmm12                             // acc
-  vmovdqu64 zmm14, zmmword ptr [r9 + 64]                 // old
+  vmovdqu64 zmm14, zmmword ptr [rdx + 64]                // old
   vmulps zmm14, zmm14, zmm12                             // acc
-  vmovdqu64 zmm15, zmmword ptr [r9 + 128]                // old
+  vmovdqu64 zmm15, zmmword ptr [rdx + 128]               // old
   vmulps zmm15, zmm15, zmm12                             // acc
-  vmovdqu64 zmm16, zmmword ptr [r9 + 192]                // old
+  vmovdqu64 zmm16, zmmword ptr [rdx + 192]               // old
   vmulps zmm12, zmm16, zmm12                             // acc
   mov r12, qword ptr [rdi + 8*3]                         // k
-  mov r13, qword ptr [rsp + 56]                          // rhs
+  mov r13, rcx                                           // rhs
   test r12, r12
   jz L(k_done)
   .balign 64
@@ -253,74 +279,91 @@ L(k):
   sub r12, 1                                             // next k
   ja L(k)
 L(k_done):
-  vmovdqu64 zmmword ptr [rax + 0], zmm1                  // acc
-  vmovdqu64 zmmword ptr [rax + 64], zmm2                 // acc
-  vmovdqu64 zmmword ptr [rax + 128], zmm3                // acc
-  vmovdqu64 zmmword ptr [rax + 192], zmm0                // acc
-  vmovdqu64 zmmword ptr [rcx + 0], zmm5                  // acc
-  vmovdqu64 zmmword ptr [rcx + 64], zmm6                 // acc
-  vmovdqu64 zmmword ptr [rcx + 128], zmm7                // acc
-  vmovdqu64 zmmword ptr [rcx + 192], zmm4                // acc
-  vmovdqu64 zmmword ptr [rdx + 0], zmm9                  // acc
-  vmovdqu64 zmmword ptr [rdx + 64], zmm10                // acc
-  vmovdqu64 zmmword ptr [rdx + 128], zmm11               // acc
-  vmovdqu64 zmmword ptr [rdx + 192], zmm8                // acc
-  vmovdqu64 zmmword ptr [r9 + 0], zmm13                  // acc
-  vmovdqu64 zmmword ptr [r9 + 64], zmm14                 // acc
-  vmovdqu64 zmmword ptr [r9 + 128], zmm15                // acc
-  vmovdqu64 zmmword ptr [r9 + 192], zmm12                // acc
+  mov r10, qword ptr [rsp + 128]                         // out
+  vmovdqu64 zmmword ptr [r10 + 0], zmm1                  // acc
+  mov r10, qword ptr [rsp + 128]                         // out
+  vmovdqu64 zmmword ptr [r10 + 64], zmm2                 // acc
+  mov r10, qword ptr [rsp + 128]                         // out
+  vmovdqu64 zmmword ptr [r10 + 128], zmm3                // acc
+  mov r10, qword ptr [rsp + 128]                         // out
+  vmovdqu64 zmmword ptr [r10 + 192], zmm0                // acc
+  mov r10, qword ptr [rsp + 152]                         // out
+  vmovdqu64 zmmword ptr [r10 + 0], zmm5                  // acc
+  mov r10, qword ptr [rsp + 152]                         // out
+  vmovdqu64 zmmword ptr [r10 + 64], zmm6                 // acc
+  mov r10, qword ptr [rsp + 152]                         // out
+  vmovdqu64 zmmword ptr [r10 + 128], zmm7                // acc
+  mov r10, qword ptr [rsp + 152]                         // out
+  vmovdqu64 zmmword ptr [r10 + 192], zmm4                // acc
+  vmovdqu64 zmmword ptr [rax + 0], zmm9                  // acc
+  vmovdqu64 zmmword ptr [rax + 64], zmm10                // acc
+  vmovdqu64 zmmword ptr [rax + 128], zmm11               // acc
+  vmovdqu64 zmmword ptr [rax + 192], zmm8                // acc
+  vmovdqu64 zmmword ptr [rdx + 0], zmm13                 // acc
+  vmovdqu64 zmmword ptr [rdx + 64], zmm14                // acc
+  vmovdqu64 zmmword ptr [rdx + 128], zmm15               // acc
+  vmovdqu64 zmmword ptr [rdx + 192], zmm12               // acc
   jmp L(if_done)
 L(if_else):
-  mov r10, qword ptr [rsp + 72]                          // lhs
+  mov r10, qword ptr [rsp + 80]                          // lhs
   lea r10, [r10 + 192]                                   // w
-  mov r11, qword ptr [rsp + 80]                          // state_1
+  mov r11, qword ptr [rsp + 88]                          // state_1
   lea r11, [r11 + 192]                                   // w
   mov rbx, qword ptr [rsp + 96]                          // state_2
   lea rbx, [rbx + 192]                                   // w
   mov rbp, qword ptr [rsp + 112]                         // state_3
   lea rbp, [rbp + 192]                                   // w
-  mov r12, qword ptr [rsp + 72]                          // lhs
+  mov r12, qword ptr [rsp + 80]                          // lhs
   vmovdqu64 zmm0, zmmword ptr [r12 + 128]                // correction
-  vmovdqu64 zmm1, zmmword ptr [rax + 0]                  // old
+  mov r12, qword ptr [rsp + 128]                         // out
+  vmovdqu64 zmm1, zmmword ptr [r12 + 0]                  // old
   vmulps zmm1, zmm1, zmm0                                // acc
-  vmovdqu64 zmm2, zmmword ptr [rax + 64]                 // old
+  mov r12, qword ptr [rsp + 128]                         // out
+  vmovdqu64 zmm2, zmmword ptr [r12 + 64]                 // old
   vmulps zmm2, zmm2, zmm0                                // acc
-  vmovdqu64 zmm3, zmmword ptr [rax + 128]                // old
+  mov r12, qword ptr [rsp + 128]                         // out
+  vmovdqu64 zmm3, zmmword ptr [r12 + 128]                // old
   vmulps zmm3, zmm3, zmm0                                // acc
-  vmovdqu64 zmm4, zmmword ptr [rax + 192]                // old
+  mov r12, qword ptr [rsp + 128]                         // out
+  vmovdqu64 zmm4, zmmword ptr [r12 + 192]                // old
   vmulps zmm0, zmm4, zmm0                                // acc
-  mov r12, qword ptr [rsp + 80]                          // state_1
+  mov r12, qword ptr [rsp + 88]                          // state_1
   vmovdqu64 zmm4, zmmword ptr [r12 + 128]                // correction
-  vmovdqu64 zmm5, zmmword ptr [rcx + 0]                  // old
+  mov r12, qword ptr [rsp + 152]                         // out
+  vmovdqu64 zmm5, zmmword ptr [r12 + 0]                  // old
   vmulps zmm5, zmm5, zmm4                                // acc
-  vmovdqu64 zmm6, zmmword ptr [rcx + 64]                 // old
+  mov r12, qword ptr [rsp + 152]                         // out
+  vmovdqu64 zmm6, zmmword ptr [r12 + 64]                 // old
   vmulps zmm6, zmm6, zmm4                                // acc
-  vmovdqu64 zmm7, zmmword ptr [rcx + 128]                // old
+  mov r12, qword ptr [rsp + 152]                         // out
+  vmovdqu64 zmm7, zmmword ptr [r12 + 128]                // old
   vmulps zmm7, zmm7, zmm4                                // acc
-  vmovdqu64 zmm8, zmmword ptr [rcx + 192]                // old
+  mov r12, qword ptr [rsp + 152]                         // out
+  vmovdqu64 zmm8, zmmword ptr [r12 + 192]                // old
   vmulps zmm4, zmm8, zmm4                                // acc
   mov r12, qword ptr [rsp + 96]                          // state_2
   vmovdqu64 zmm8, zmmword ptr [r12 + 128]                // correction
-  vmovdqu64 zmm9, zmmword ptr [rdx + 0]                  // old
+  vmovdqu64 zmm9, zmmword ptr [rax + 0]                  // old
   vmulps zmm9, zmm9, zmm8                                // acc
-  vmovdqu64 zmm10, zmmword ptr [rdx + 64]                // old
+  vmovdqu64 zmm10, zmmword ptr [rax + 64]                // old
   vmulps zmm10, zmm10, zmm8                              // acc
-  vmovdqu64 zmm11, zmmword ptr [rdx + 128]               // old
+  vmovdqu64 zmm11, zmmword ptr [rax + 128]               // old
   vmulps zmm11, zmm11, zmm8                              // acc
-  vmovdqu64 zmm12, zmmword ptr [rdx + 192]               // old
+  vmovdqu64 zmm12, zmmword ptr [rax + 192]               // old
   vmulps zmm8, zmm12, zmm8                               // acc
   mov r12, qword ptr [rsp + 112]                         // state_3
   vmovdqu64 zmm12, zmmword ptr [r12 + 128]               // correction
-  vmovdqu64 zmm13, zmmword ptr [r9 + 0]                  // old
+  vmovdqu64 zmm13, zmmword ptr [rdx + 0]                 // old
   vmulps zmm13, zmm13, zmm12                             // acc
-  vmovdqu64 zmm14, zmmword ptr [r9 + 64]                 // old
+  vmovdqu64 zmm14, zmmword ptr [rdx + 64]                // old
   vmulps zmm14, zmm14, zmm12                             // acc
-  vmovdqu64 zmm15, zmmword ptr [r9 + 128]                // old
+  vmovdqu64 zmm15, zmmword ptr [rdx + 128]               // old
   vmulps zmm15, zmm15, zmm12                             // acc
-  vmovdqu64 zmm16, zmmword ptr [r9 + 192]                // old
+  vmovdqu64 zmm16, zmmword ptr [rdx + 192]               // old
   vmulps zmm12, zmm16, zmm12                             // acc
   mov r12, qword ptr [rdi + 8*3]                         // k
-  mov r13, qword ptr [rsp + 56]                          // rhs
+  mov r13, rcx                                           // rhs
+  mov r14, qword ptr [rsp + 184]                         // ahead
   test r12, r12
   jz L(k_2_done)
   .balign 64
@@ -329,12 +372,11 @@ L(k_2):
   vcvtph2ps zmm17, ymmword ptr [r13 + 32]                // v
   vcvtph2ps zmm18, ymmword ptr [r13 + 64]                // v
   vcvtph2ps zmm19, ymmword ptr [r13 + 96]                // v
-  mov r14, qword ptr [rdi + 8*19]                        // rhs_prefetch
-  lea r14, [r13 + r14]                                   // ahead
   prefetcht0 byte ptr [r14 + 0]                          // ahead
   prefetcht0 byte ptr [r14 + 64]                         // ahead
-  mov r14, qword ptr [rdi + 8*11]                        // rhs_stride
-  lea r13, [r13 + r14]                                   // v
+  lea r14, [r14 + 128]
+  mov r15, qword ptr [rdi + 8*11]                        // rhs_stride
+  lea r13, [r13 + r15]                                   // v
   vpbroadcastd zmm20, dword ptr [r10 + 0]                // w
   lea r10, [r10 + 4]
   vfmadd231ps zmm1, zmm16, zmm20                         // acc
@@ -362,611 +404,689 @@ L(k_2):
   sub r12, 1                                             // next k
   ja L(k_2)
 L(k_2_done):
-  vmovdqu64 zmmword ptr [rax + 0], zmm1                  // acc
-  vmovdqu64 zmmword ptr [rax + 64], zmm2                 // acc
-  vmovdqu64 zmmword ptr [rax + 128], zmm3                // acc
-  vmovdqu64 zmmword ptr [rax + 192], zmm0                // acc
-  vmovdqu64 zmmword ptr [rcx + 0], zmm5                  // acc
-  vmovdqu64 zmmword ptr [rcx + 64], zmm6                 // acc
-  vmovdqu64 zmmword ptr [rcx + 128], zmm7                // acc
-  vmovdqu64 zmmword ptr [rcx + 192], zmm4                // acc
-  vmovdqu64 zmmword ptr [rdx + 0], zmm9                  // acc
-  vmovdqu64 zmmword ptr [rdx + 64], zmm10                // acc
-  vmovdqu64 zmmword ptr [rdx + 128], zmm11               // acc
-  vmovdqu64 zmmword ptr [rdx + 192], zmm8                // acc
-  vmovdqu64 zmmword ptr [r9 + 0], zmm13                  // acc
-  vmovdqu64 zmmword ptr [r9 + 64], zmm14                 // acc
-  vmovdqu64 zmmword ptr [r9 + 128], zmm15                // acc
-  vmovdqu64 zmmword ptr [r9 + 192], zmm12                // acc
+  mov r10, qword ptr [rsp + 128]                         // out
+  vmovdqu64 zmmword ptr [r10 + 0], zmm1                  // acc
+  mov r10, qword ptr [rsp + 128]                         // out
+  vmovdqu64 zmmword ptr [r10 + 64], zmm2                 // acc
+  mov r10, qword ptr [rsp + 128]                         // out
+  vmovdqu64 zmmword ptr [r10 + 128], zmm3                // acc
+  mov r10, qword ptr [rsp + 128]                         // out
+  vmovdqu64 zmmword ptr [r10 + 192], zmm0                // acc
+  mov r10, qword ptr [rsp + 152]                         // out
+  vmovdqu64 zmmword ptr [r10 + 0], zmm5                  // acc
+  mov r10, qword ptr [rsp + 152]                         // out
+  vmovdqu64 zmmword ptr [r10 + 64], zmm6                 // acc
+  mov r10, qword ptr [rsp + 152]                         // out
+  vmovdqu64 zmmword ptr [r10 + 128], zmm7                // acc
+  mov r10, qword ptr [rsp + 152]                         // out
+  vmovdqu64 zmmword ptr [r10 + 192], zmm4                // acc
+  vmovdqu64 zmmword ptr [rax + 0], zmm9                  // acc
+  vmovdqu64 zmmword ptr [rax + 64], zmm10                // acc
+  vmovdqu64 zmmword ptr [rax + 128], zmm11               // acc
+  vmovdqu64 zmmword ptr [rax + 192], zmm8                // acc
+  vmovdqu64 zmmword ptr [rdx + 0], zmm13                 // acc
+  vmovdqu64 zmmword ptr [rdx + 64], zmm14                // acc
+  vmovdqu64 zmmword ptr [rdx + 128], zmm15               // acc
+  vmovdqu64 zmmword ptr [rdx + 192], zmm12               // acc
 L(if_done):
-  mov rax, qword ptr [rsp + 56]                          // rhs
-  lea rax, [rax + 128]
-  mov rcx, qword ptr [rsp + 40]
-  lea rcx, [rcx + 256]
+  lea rcx, [rcx + 128]
+  mov rax, qword ptr [rsp + 64]
+  lea rax, [rax + 256]
+  mov rdx, qword ptr [rdi + 8*3]                         // k
+  mov r10, 128
+  imul rdx, r10
+  mov r10, qword ptr [rsp + 184]                         // ahead
+  lea rdx, [r10 + rdx]                                   // ahead
   sub rsi, 1                                             // next columns
   ja L(columns)
 L(columns_done):
-  mov rdx, qword ptr [rsp + 0]                           // rest
-  test rdx, rdx
+  mov rsi, qword ptr [rsp + 24]                          // rest
+  test rsi, rsi
   jz L(vectors_done)
 L(vectors):
-  mov qword ptr [rsp + 64], rax                          // rhs, kept in the frame
-  mov qword ptr [rsp + 48], rcx                          // , kept in the frame
-  mov rax, qword ptr [rsp + 8]                           // dst
-  mov rcx, qword ptr [rsp + 48]
+  mov qword ptr [rsp + 216], rcx                         // rhs, kept in the frame
+  mov qword ptr [rsp + 192], rdx                         // ahead, kept in the frame
+  mov qword ptr [rsp + 72], rax                          // , kept in the frame
+  mov rax, qword ptr [rsp + 32]                          // dst
+  mov rcx, qword ptr [rsp + 72]
   lea rax, [rax + rcx]                                   // out
-  mov rcx, qword ptr [rsp + 16]                          // out_1
-  mov rsi, qword ptr [rsp + 48]
-  lea rcx, [rcx + rsi]                                   // out
-  mov rsi, qword ptr [rsp + 24]                          // out_2
-  mov r9, qword ptr [rsp + 48]
-  lea rsi, [rsi + r9]                                    // out
-  mov qword ptr [rsp + 136], rsi                         // out, kept in the frame
-  mov rsi, qword ptr [rsp + 32]                          // out_3
-  mov r9, qword ptr [rsp + 48]
-  lea rsi, [rsi + r9]                                    // out
-  mov qword ptr [rsp + 120], rsi                         // out, kept in the frame
-  mov rsi, 0
-  mov r9, qword ptr [rdi + 8*19]                         // rhs_prefetch
-  cmp r9, rsi                                            // unless rhs_prefetch equal 
+  mov qword ptr [rsp + 136], rax                         // out, kept in the frame
+  mov rax, qword ptr [rsp + 40]                          // out_1
+  mov rcx, qword ptr [rsp + 72]
+  lea rax, [rax + rcx]                                   // out
+  mov qword ptr [rsp + 160], rax                         // out, kept in the frame
+  mov rax, qword ptr [rsp + 48]                          // out_2
+  mov rcx, qword ptr [rsp + 72]
+  lea rax, [rax + rcx]                                   // out
+  mov qword ptr [rsp + 248], rax                         // out, kept in the frame
+  mov rax, qword ptr [rsp + 56]                          // out_3
+  mov rcx, qword ptr [rsp + 72]
+  lea rax, [rax + rcx]                                   // out
+  mov qword ptr [rsp + 224], rax                         // out, kept in the frame
+  mov rax, 0
+  mov rcx, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  cmp rcx, rax                                           // unless rhs_prefetch equal 
   jne L(if_2_else)
-  mov rsi, qword ptr [rsp + 72]                          // lhs
-  lea rsi, [rsi + 192]                                   // w
-  mov qword ptr [rsp + 128], rsi                         // w, kept in the frame
-  mov rsi, qword ptr [rsp + 80]                          // state_1
-  lea rsi, [rsi + 192]                                   // w
-  mov r9, qword ptr [rsp + 96]                           // state_2
-  lea r9, [r9 + 192]                                     // w
+  mov rax, qword ptr [rsp + 80]                          // lhs
+  lea rax, [rax + 192]                                   // w
+  mov rcx, qword ptr [rsp + 88]                          // state_1
+  lea rcx, [rcx + 192]                                   // w
+  mov rdx, qword ptr [rsp + 96]                          // state_2
+  lea rdx, [rdx + 192]                                   // w
   mov r10, qword ptr [rsp + 112]                         // state_3
   lea r10, [r10 + 192]                                   // w
-  mov r11, qword ptr [rsp + 72]                          // lhs
+  mov r11, qword ptr [rsp + 80]                          // lhs
   vmovdqu64 zmm0, zmmword ptr [r11 + 128]                // correction
-  vmovdqu64 zmm1, zmmword ptr [rax + 0]                  // old
+  mov r11, qword ptr [rsp + 136]                         // out
+  vmovdqu64 zmm1, zmmword ptr [r11 + 0]                  // old
   vmulps zmm0, zmm1, zmm0                                // acc
-  mov r11, qword ptr [rsp + 80]                          // state_1
+  mov r11, qword ptr [rsp + 88]                          // state_1
   vmovdqu64 zmm1, zmmword ptr [r11 + 128]                // correction
-  vmovdqu64 zmm2, zmmword ptr [rcx + 0]                  // old
+  mov r11, qword ptr [rsp + 160]                         // out
+  vmovdqu64 zmm2, zmmword ptr [r11 + 0]                  // old
   vmulps zmm1, zmm2, zmm1                                // acc
   mov r11, qword ptr [rsp + 96]                          // state_2
   vmovdqu64 zmm2, zmmword ptr [r11 + 128]                // correction
-  mov r11, qword ptr [rsp + 136]                         // out
+  mov r11, qword ptr [rsp + 248]                         // out
   vmovdqu64 zmm3, zmmword ptr [r11 + 0]                  // old
   vmulps zmm2, zmm3, zmm2                                // acc
   mov r11, qword ptr [rsp + 112]                         // state_3
   vmovdqu64 zmm3, zmmword ptr [r11 + 128]                // correction
-  mov r11, qword ptr [rsp + 120]                         // out
+  mov r11, qword ptr [rsp + 224]                         // out
   vmovdqu64 zmm4, zmmword ptr [r11 + 0]                  // old
   vmulps zmm3, zmm4, zmm3                                // acc
   mov r11, qword ptr [rdi + 8*3]                         // k
-  mov rbx, qword ptr [rsp + 64]                          // rhs
-  mov rbp, qword ptr [rsp + 128]                         // w
+  mov rbx, qword ptr [rsp + 216]                         // rhs
   test r11, r11
   jz L(k_3_done)
   .balign 64
 L(k_3):
   vcvtph2ps zmm4, ymmword ptr [rbx + 0]                  // v
-  mov r12, qword ptr [rdi + 8*11]                        // rhs_stride
-  lea rbx, [rbx + r12]                                   // v
-  lea r12, [rbp + 4]
-  vfmadd231ps zmm0, zmm4, dword ptr [rbp + 0]{1to16}     // acc
-  lea r13, [rsi + 4]
-  vfmadd231ps zmm1, zmm4, dword ptr [rsi + 0]{1to16}     // acc
-  lea r14, [r9 + 4]
-  vfmadd231ps zmm2, zmm4, dword ptr [r9 + 0]{1to16}      // acc
-  lea r15, [r10 + 4]
+  mov rbp, qword ptr [rdi + 8*11]                        // rhs_stride
+  lea rbx, [rbx + rbp]                                   // v
+  lea rbp, [rax + 4]
+  vfmadd231ps zmm0, zmm4, dword ptr [rax + 0]{1to16}     // acc
+  lea r12, [rcx + 4]
+  vfmadd231ps zmm1, zmm4, dword ptr [rcx + 0]{1to16}     // acc
+  lea r13, [rdx + 4]
+  vfmadd231ps zmm2, zmm4, dword ptr [rdx + 0]{1to16}     // acc
+  lea r14, [r10 + 4]
   vfmadd231ps zmm3, zmm4, dword ptr [r10 + 0]{1to16}     // acc
-  mov rbp, r12
-  mov rsi, r13
-  mov r9, r14
-  mov r10, r15
+  mov rax, rbp
+  mov rcx, r12
+  mov rdx, r13
+  mov r10, r14
   sub r11, 1                                             // next k
   ja L(k_3)
 L(k_3_done):
-  vmovdqu64 zmmword ptr [rax + 0], zmm0                  // acc
-  vmovdqu64 zmmword ptr [rcx + 0], zmm1                  // acc
   mov rax, qword ptr [rsp + 136]                         // out
+  vmovdqu64 zmmword ptr [rax + 0], zmm0                  // acc
+  mov rax, qword ptr [rsp + 160]                         // out
+  vmovdqu64 zmmword ptr [rax + 0], zmm1                  // acc
+  mov rax, qword ptr [rsp + 248]                         // out
   vmovdqu64 zmmword ptr [rax + 0], zmm2                  // acc
-  mov rax, qword ptr [rsp + 120]                         // out
+  mov rax, qword ptr [rsp + 224]                         // out
   vmovdqu64 zmmword ptr [rax + 0], zmm3                  // acc
   jmp L(if_2_done)
 L(if_2_else):
-  mov rsi, qword ptr [rsp + 72]                          // lhs
-  lea rsi, [rsi + 192]                                   // w
-  mov r9, qword ptr [rsp + 80]                           // state_1
-  lea r9, [r9 + 192]                                     // w
-  mov r10, qword ptr [rsp + 96]                          // state_2
-  lea r10, [r10 + 192]                                   // w
-  mov r11, qword ptr [rsp + 112]                         // state_3
-  lea r11, [r11 + 192]                                   // w
-  mov rbx, qword ptr [rsp + 72]                          // lhs
-  vmovdqu64 zmm0, zmmword ptr [rbx + 128]                // correction
-  vmovdqu64 zmm1, zmmword ptr [rax + 0]                  // old
+  mov rax, qword ptr [rsp + 80]                          // lhs
+  lea rax, [rax + 192]                                   // w
+  mov qword ptr [rsp + 232], rax                         // w, kept in the frame
+  mov rax, qword ptr [rsp + 88]                          // state_1
+  lea rax, [rax + 192]                                   // w
+  mov qword ptr [rsp + 240], rax                         // w, kept in the frame
+  mov rax, qword ptr [rsp + 96]                          // state_2
+  lea rax, [rax + 192]                                   // w
+  mov rcx, qword ptr [rsp + 112]                         // state_3
+  lea rcx, [rcx + 192]                                   // w
+  mov rdx, qword ptr [rsp + 80]                          // lhs
+  vmovdqu64 zmm0, zmmword ptr [rdx + 128]                // correction
+  mov rdx, qword ptr [rsp + 136]                         // out
+  vmovdqu64 zmm1, zmmword ptr [rdx + 0]                  // old
   vmulps zmm0, zmm1, zmm0                                // acc
-  mov rbx, qword ptr [rsp + 80]                          // state_1
-  vmovdqu64 zmm1, zmmword ptr [rbx + 128]                // correction
-  vmovdqu64 zmm2, zmmword ptr [rcx + 0]                  // old
+  mov rdx, qword ptr [rsp + 88]                          // state_1
+  vmovdqu64 zmm1, zmmword ptr [rdx + 128]                // correction
+  mov rdx, qword ptr [rsp + 160]                         // out
+  vmovdqu64 zmm2, zmmword ptr [rdx + 0]                  // old
   vmulps zmm1, zmm2, zmm1                                // acc
-  mov rbx, qword ptr [rsp + 96]                          // state_2
-  vmovdqu64 zmm2, zmmword ptr [rbx + 128]                // correction
-  mov rbx, qword ptr [rsp + 136]                         // out
-  vmovdqu64 zmm3, zmmword ptr [rbx + 0]                  // old
+  mov rdx, qword ptr [rsp + 96]                          // state_2
+  vmovdqu64 zmm2, zmmword ptr [rdx + 128]                // correction
+  mov rdx, qword ptr [rsp + 248]                         // out
+  vmovdqu64 zmm3, zmmword ptr [rdx + 0]                  // old
   vmulps zmm2, zmm3, zmm2                                // acc
-  mov rbx, qword ptr [rsp + 112]                         // state_3
-  vmovdqu64 zmm3, zmmword ptr [rbx + 128]                // correction
-  mov rbx, qword ptr [rsp + 120]                         // out
-  vmovdqu64 zmm4, zmmword ptr [rbx + 0]                  // old
+  mov rdx, qword ptr [rsp + 112]                         // state_3
+  vmovdqu64 zmm3, zmmword ptr [rdx + 128]                // correction
+  mov rdx, qword ptr [rsp + 224]                         // out
+  vmovdqu64 zmm4, zmmword ptr [rdx + 0]                  // old
   vmulps zmm3, zmm4, zmm3                                // acc
-  mov rbx, qword ptr [rdi + 8*3]                         // k
-  mov rbp, qword ptr [rsp + 64]                          // rhs
-  test rbx, rbx
+  mov rdx, qword ptr [rdi + 8*3]                         // k
+  mov r10, qword ptr [rsp + 216]                         // rhs
+  mov r11, qword ptr [rsp + 192]                         // ahead
+  mov rbx, qword ptr [rsp + 232]                         // w
+  mov rbp, qword ptr [rsp + 240]                         // w
+  test rdx, rdx
   jz L(k_4_done)
   .balign 64
 L(k_4):
-  vcvtph2ps zmm4, ymmword ptr [rbp + 0]                  // v
-  mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
-  lea r12, [rbp + r12]                                   // ahead
-  prefetcht0 byte ptr [r12 + 0]                          // ahead
+  vcvtph2ps zmm4, ymmword ptr [r10 + 0]                  // v
+  prefetcht0 byte ptr [r11 + 0]                          // ahead
+  lea r11, [r11 + 32]
   mov r12, qword ptr [rdi + 8*11]                        // rhs_stride
-  lea rbp, [rbp + r12]                                   // v
-  lea r12, [rsi + 4]
-  vfmadd231ps zmm0, zmm4, dword ptr [rsi + 0]{1to16}     // acc
-  lea r13, [r9 + 4]
-  vfmadd231ps zmm1, zmm4, dword ptr [r9 + 0]{1to16}      // acc
-  lea r14, [r10 + 4]
-  vfmadd231ps zmm2, zmm4, dword ptr [r10 + 0]{1to16}     // acc
-  lea r15, [r11 + 4]
-  vfmadd231ps zmm3, zmm4, dword ptr [r11 + 0]{1to16}     // acc
-  mov rsi, r12
-  mov r9, r13
-  mov r10, r14
-  mov r11, r15
-  sub rbx, 1                                             // next k
+  lea r10, [r10 + r12]                                   // v
+  lea r12, [rbx + 4]
+  vfmadd231ps zmm0, zmm4, dword ptr [rbx + 0]{1to16}     // acc
+  lea r13, [rbp + 4]
+  vfmadd231ps zmm1, zmm4, dword ptr [rbp + 0]{1to16}     // acc
+  lea r14, [rax + 4]
+  vfmadd231ps zmm2, zmm4, dword ptr [rax + 0]{1to16}     // acc
+  lea r15, [rcx + 4]
+  vfmadd231ps zmm3, zmm4, dword ptr [rcx + 0]{1to16}     // acc
+  mov rbx, r12
+  mov rbp, r13
+  mov rax, r14
+  mov rcx, r15
+  sub rdx, 1                                             // next k
   ja L(k_4)
 L(k_4_done):
-  vmovdqu64 zmmword ptr [rax + 0], zmm0                  // acc
-  vmovdqu64 zmmword ptr [rcx + 0], zmm1                  // acc
   mov rax, qword ptr [rsp + 136]                         // out
+  vmovdqu64 zmmword ptr [rax + 0], zmm0                  // acc
+  mov rax, qword ptr [rsp + 160]                         // out
+  vmovdqu64 zmmword ptr [rax + 0], zmm1                  // acc
+  mov rax, qword ptr [rsp + 248]                         // out
   vmovdqu64 zmmword ptr [rax + 0], zmm2                  // acc
-  mov rax, qword ptr [rsp + 120]                         // out
+  mov rax, qword ptr [rsp + 224]                         // out
   vmovdqu64 zmmword ptr [rax + 0], zmm3                  // acc
 L(if_2_done):
-  mov rax, qword ptr [rsp + 64]                          // rhs
-  lea rax, [rax + 32]
-  mov rcx, qword ptr [rsp + 48]
-  lea rcx, [rcx + 64]
-  sub rdx, 1                                             // next vectors
+  mov rax, qword ptr [rsp + 216]                         // rhs
+  lea rcx, [rax + 32]
+  mov rax, qword ptr [rsp + 72]
+  lea rax, [rax + 64]
+  mov rdx, qword ptr [rdi + 8*3]                         // k
+  mov r10, 32
+  imul rdx, r10
+  mov r10, qword ptr [rsp + 192]                         // ahead
+  lea rdx, [r10 + rdx]                                   // ahead
+  sub rsi, 1                                             // next vectors
   ja L(vectors)
 L(vectors_done):
   mov rax, qword ptr [rdi + 8*6]                         // lhs_stride
   mov rcx, 4
   imul rax, rcx
-  mov rcx, qword ptr [rsp + 72]                          // lhs
+  mov rcx, qword ptr [rsp + 80]                          // lhs
   lea rcx, [rcx + rax]                                   // row
   mov rax, qword ptr [rdi + 8*13]                        // dst_stride
   mov rdx, 4
   imul rax, rdx
-  mov rdx, qword ptr [rsp + 8]                           // dst
+  mov rdx, qword ptr [rsp + 32]                          // dst
   lea rsi, [rdx + rax]                                   // row
-  sub r8, 1                                              // next rows_4
+  sub r9, 1                                              // next rows_4
   ja L(rows_4)
 L(rows_4_done):
-  mov r8, qword ptr [rdi + 8*1]                          // m
-  shr r8, 1
-  and r8, 1
-  test r8, r8
+  mov r9, qword ptr [rdi + 8*1]                          // m
+  shr r9, 1
+  and r9, 1
+  test r9, r9
   jz L(rows_2_done)
 L(rows_2):
-  mov qword ptr [rsp + 104], rsi                         // dst, kept in the frame
+  mov qword ptr [rsp + 200], rcx                         // lhs, kept in the frame
+  mov qword ptr [rsp + 120], rsi                         // dst, kept in the frame
   mov rax, qword ptr [rdi + 8*6]                         // lhs_stride
-  lea rsi, [rcx + rax]                                   // state_1
+  mov rcx, qword ptr [rsp + 200]                         // lhs
+  lea rax, [rcx + rax]                                   // state_1
+  mov qword ptr [rsp + 256], rax                         // state_1, kept in the frame
   mov rax, qword ptr [rdi + 8*13]                        // dst_stride
-  mov rdx, qword ptr [rsp + 104]                         // dst
-  lea rax, [rdx + rax]                                   // out_1
+  mov rcx, qword ptr [rsp + 120]                         // dst
+  lea rax, [rcx + rax]                                   // out_1
   mov qword ptr [rsp + 144], rax                         // out_1, kept in the frame
-  mov r9, qword ptr [rdi + 8*2]                          // n
-  mov r10, 64
-  mov rax, r9                                            // tiles
+  mov rcx, qword ptr [rdi + 8*2]                         // n
+  mov rsi, 64
+  mov rax, rcx                                           // tiles
   xor edx, edx
-  div r10
-  mov r10, rax
+  div rsi
+  mov rsi, rax
   mov rax, 64
-  mov rdx, r10                                           // tiles
+  mov rdx, rsi                                           // tiles
   imul rdx, rax
-  sub r9, rdx
-  shr r9, 4                                              // rest
-  mov qword ptr [rsp + 88], r9                           // rest, kept in the frame
-  mov rax, qword ptr [rdi + 8*10]                        // rhs
-  mov rdx, 0
-  test r10, r10
+  sub rcx, rdx
+  shr rcx, 4                                             // rest
+  mov qword ptr [rsp + 104], rcx                         // rest, kept in the frame
+  mov rax, 0
+  mov rcx, qword ptr [rsp + 8]                           // rhs
+  mov rdx, qword ptr [rsp + 16]                          // ahead
+  test rsi, rsi
   jz L(columns_2_done)
 L(columns_2):
-  mov r9, qword ptr [rsp + 104]                          // dst
-  lea r9, [r9 + rdx]                                     // out
-  mov r11, qword ptr [rsp + 144]                         // out_1
-  lea r11, [r11 + rdx]                                   // out
-  mov rbx, 0
-  mov rbp, qword ptr [rdi + 8*19]                        // rhs_prefetch
-  cmp rbp, rbx                                           // unless rhs_prefetch equal 
+  mov qword ptr [rsp + 168], rax                         // , kept in the frame
+  mov rax, qword ptr [rsp + 120]                         // dst
+  mov r10, qword ptr [rsp + 168]
+  lea rax, [rax + r10]                                   // out
+  mov r10, qword ptr [rsp + 144]                         // out_1
+  mov r11, qword ptr [rsp + 168]
+  lea r10, [r10 + r11]                                   // out
+  mov r11, 0
+  mov rbx, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  cmp rbx, r11                                           // unless rhs_prefetch equal 
   jne L(if_3_else)
-  lea rbx, [rcx + 192]                                   // w
-  lea rbp, [rsi + 192]                                   // w
-  vmovdqu64 zmm0, zmmword ptr [rcx + 128]                // correction
-  vmovdqu64 zmm1, zmmword ptr [r9 + 0]                   // old
+  mov r11, qword ptr [rsp + 200]                         // lhs
+  lea r11, [r11 + 192]                                   // w
+  mov rbx, qword ptr [rsp + 256]                         // state_1
+  lea rbx, [rbx + 192]                                   // w
+  mov rbp, qword ptr [rsp + 200]                         // lhs
+  vmovdqu64 zmm0, zmmword ptr [rbp + 128]                // correction
+  vmovdqu64 zmm1, zmmword ptr [rax + 0]                  // old
   vmulps zmm1, zmm1, zmm0                                // acc
-  vmovdqu64 zmm2, zmmword ptr [r9 + 64]                  // old
+  vmovdqu64 zmm2, zmmword ptr [rax + 64]                 // old
   vmulps zmm2, zmm2, zmm0                                // acc
-  vmovdqu64 zmm3, zmmword ptr [r9 + 128]                 // old
+  vmovdqu64 zmm3, zmmword ptr [rax + 128]                // old
   vmulps zmm3, zmm3, zmm0                                // acc
-  vmovdqu64 zmm4, zmmword ptr [r9 + 192]                 // old
+  vmovdqu64 zmm4, zmmword ptr [rax + 192]                // old
   vmulps zmm0, zmm4, zmm0                                // acc
-  vmovdqu64 zmm4, zmmword ptr [rsi + 128]                // correction
-  vmovdqu64 zmm5, zmmword ptr [r11 + 0]                  // old
+  mov rbp, qword ptr [rsp + 256]                         // state_1
+  vmovdqu64 zmm4, zmmword ptr [rbp + 128]                // correction
+  vmovdqu64 zmm5, zmmword ptr [r10 + 0]                  // old
   vmulps zmm5, zmm5, zmm4                                // acc
-  vmovdqu64 zmm6, zmmword ptr [r11 + 64]                 // old
+  vmovdqu64 zmm6, zmmword ptr [r10 + 64]                 // old
   vmulps zmm6, zmm6, zmm4                                // acc
-  vmovdqu64 zmm7, zmmword ptr [r11 + 128]                // old
+  vmovdqu64 zmm7, zmmword ptr [r10 + 128]                // old
   vmulps zmm7, zmm7, zmm4                                // acc
-  vmovdqu64 zmm8, zmmword ptr [r11 + 192]                // old
+  vmovdqu64 zmm8, zmmword ptr [r10 + 192]                // old
   vmulps zmm4, zmm8, zmm4                                // acc
-  mov r12, qword ptr [rdi + 8*3]                         // k
-  mov r13, rax                                           // rhs
-  test r12, r12
+  mov rbp, qword ptr [rdi + 8*3]                         // k
+  mov r12, rcx                                           // rhs
+  test rbp, rbp
   jz L(k_5_done)
   .balign 64
 L(k_5):
-  vcvtph2ps zmm8, ymmword ptr [r13 + 0]                  // v
-  vcvtph2ps zmm9, ymmword ptr [r13 + 32]                 // v
-  vcvtph2ps zmm10, ymmword ptr [r13 + 64]                // v
-  vcvtph2ps zmm11, ymmword ptr [r13 + 96]                // v
-  mov r14, qword ptr [rdi + 8*11]                        // rhs_stride
-  lea r13, [r13 + r14]                                   // v
-  vpbroadcastd zmm12, dword ptr [rbx + 0]                // w
-  lea rbx, [rbx + 4]
+  vcvtph2ps zmm8, ymmword ptr [r12 + 0]                  // v
+  vcvtph2ps zmm9, ymmword ptr [r12 + 32]                 // v
+  vcvtph2ps zmm10, ymmword ptr [r12 + 64]                // v
+  vcvtph2ps zmm11, ymmword ptr [r12 + 96]                // v
+  mov r13, qword ptr [rdi + 8*11]                        // rhs_stride
+  lea r12, [r12 + r13]                                   // v
+  vpbroadcastd zmm12, dword ptr [r11 + 0]                // w
+  lea r11, [r11 + 4]
   vfmadd231ps zmm1, zmm8, zmm12                          // acc
   vfmadd231ps zmm2, zmm9, zmm12                          // acc
   vfmadd231ps zmm3, zmm10, zmm12                         // acc
   vfmadd231ps zmm0, zmm11, zmm12                         // acc
-  vpbroadcastd zmm12, dword ptr [rbp + 0]                // w
-  lea rbp, [rbp + 4]
+  vpbroadcastd zmm12, dword ptr [rbx + 0]                // w
+  lea rbx, [rbx + 4]
   vfmadd231ps zmm5, zmm8, zmm12                          // acc
   vfmadd231ps zmm6, zmm9, zmm12                          // acc
   vfmadd231ps zmm7, zmm10, zmm12                         // acc
   vfmadd231ps zmm4, zmm11, zmm12                         // acc
-  sub r12, 1                                             // next k
+  sub rbp, 1                                             // next k
   ja L(k_5)
 L(k_5_done):
-  vmovdqu64 zmmword ptr [r9 + 0], zmm1                   // acc
-  vmovdqu64 zmmword ptr [r9 + 64], zmm2                  // acc
-  vmovdqu64 zmmword ptr [r9 + 128], zmm3                 // acc
-  vmovdqu64 zmmword ptr [r9 + 192], zmm0                 // acc
-  vmovdqu64 zmmword ptr [r11 + 0], zmm5                  // acc
-  vmovdqu64 zmmword ptr [r11 + 64], zmm6                 // acc
-  vmovdqu64 zmmword ptr [r11 + 128], zmm7                // acc
-  vmovdqu64 zmmword ptr [r11 + 192], zmm4                // acc
+  vmovdqu64 zmmword ptr [rax + 0], zmm1                  // acc
+  vmovdqu64 zmmword ptr [rax + 64], zmm2                 // acc
+  vmovdqu64 zmmword ptr [rax + 128], zmm3                // acc
+  vmovdqu64 zmmword ptr [rax + 192], zmm0                // acc
+  vmovdqu64 zmmword ptr [r10 + 0], zmm5                  // acc
+  vmovdqu64 zmmword ptr [r10 + 64], zmm6                 // acc
+  vmovdqu64 zmmword ptr [r10 + 128], zmm7                // acc
+  vmovdqu64 zmmword ptr [r10 + 192], zmm4                // acc
   jmp L(if_3_done)
 L(if_3_else):
-  lea rbx, [rcx + 192]                                   // w
-  lea rbp, [rsi + 192]                                   // w
-  vmovdqu64 zmm0, zmmword ptr [rcx + 128]                // correction
-  vmovdqu64 zmm1, zmmword ptr [r9 + 0]                   // old
+  mov r11, qword ptr [rsp + 200]                         // lhs
+  lea r11, [r11 + 192]                                   // w
+  mov rbx, qword ptr [rsp + 256]                         // state_1
+  lea rbx, [rbx + 192]                                   // w
+  mov rbp, qword ptr [rsp + 200]                         // lhs
+  vmovdqu64 zmm0, zmmword ptr [rbp + 128]                // correction
+  vmovdqu64 zmm1, zmmword ptr [rax + 0]                  // old
   vmulps zmm1, zmm1, zmm0                                // acc
-  vmovdqu64 zmm2, zmmword ptr [r9 + 64]                  // old
+  vmovdqu64 zmm2, zmmword ptr [rax + 64]                 // old
   vmulps zmm2, zmm2, zmm0                                // acc
-  vmovdqu64 zmm3, zmmword ptr [r9 + 128]                 // old
+  vmovdqu64 zmm3, zmmword ptr [rax + 128]                // old
   vmulps zmm3, zmm3, zmm0                                // acc
-  vmovdqu64 zmm4, zmmword ptr [r9 + 192]                 // old
+  vmovdqu64 zmm4, zmmword ptr [rax + 192]                // old
   vmulps zmm0, zmm4, zmm0                                // acc
-  vmovdqu64 zmm4, zmmword ptr [rsi + 128]                // correction
-  vmovdqu64 zmm5, zmmword ptr [r11 + 0]                  // old
+  mov rbp, qword ptr [rsp + 256]                         // state_1
+  vmovdqu64 zmm4, zmmword ptr [rbp + 128]                // correction
+  vmovdqu64 zmm5, zmmword ptr [r10 + 0]                  // old
   vmulps zmm5, zmm5, zmm4                                // acc
-  vmovdqu64 zmm6, zmmword ptr [r11 + 64]                 // old
+  vmovdqu64 zmm6, zmmword ptr [r10 + 64]                 // old
   vmulps zmm6, zmm6, zmm4                                // acc
-  vmovdqu64 zmm7, zmmword ptr [r11 + 128]                // old
+  vmovdqu64 zmm7, zmmword ptr [r10 + 128]                // old
   vmulps zmm7, zmm7, zmm4                                // acc
-  vmovdqu64 zmm8, zmmword ptr [r11 + 192]                // old
+  vmovdqu64 zmm8, zmmword ptr [r10 + 192]                // old
   vmulps zmm4, zmm8, zmm4                                // acc
-  mov r12, qword ptr [rdi + 8*3]                         // k
-  mov r13, rax                                           // rhs
-  test r12, r12
+  mov rbp, qword ptr [rdi + 8*3]                         // k
+  mov r12, rcx                                           // rhs
+  mov r13, rdx                                           // ahead
+  test rbp, rbp
   jz L(k_6_done)
   .balign 64
 L(k_6):
-  vcvtph2ps zmm8, ymmword ptr [r13 + 0]                  // v
-  vcvtph2ps zmm9, ymmword ptr [r13 + 32]                 // v
-  vcvtph2ps zmm10, ymmword ptr [r13 + 64]                // v
-  vcvtph2ps zmm11, ymmword ptr [r13 + 96]                // v
-  mov r14, qword ptr [rdi + 8*19]                        // rhs_prefetch
-  lea r14, [r13 + r14]                                   // ahead
-  prefetcht0 byte ptr [r14 + 0]                          // ahead
-  prefetcht0 byte ptr [r14 + 64]                         // ahead
+  vcvtph2ps zmm8, ymmword ptr [r12 + 0]                  // v
+  vcvtph2ps zmm9, ymmword ptr [r12 + 32]                 // v
+  vcvtph2ps zmm10, ymmword ptr [r12 + 64]                // v
+  vcvtph2ps zmm11, ymmword ptr [r12 + 96]                // v
+  prefetcht0 byte ptr [r13 + 0]                          // ahead
+  prefetcht0 byte ptr [r13 + 64]                         // ahead
+  lea r13, [r13 + 128]
   mov r14, qword ptr [rdi + 8*11]                        // rhs_stride
-  lea r13, [r13 + r14]                                   // v
-  vpbroadcastd zmm12, dword ptr [rbx + 0]                // w
-  lea rbx, [rbx + 4]
+  lea r12, [r12 + r14]                                   // v
+  vpbroadcastd zmm12, dword ptr [r11 + 0]                // w
+  lea r11, [r11 + 4]
   vfmadd231ps zmm1, zmm8, zmm12                          // acc
   vfmadd231ps zmm2, zmm9, zmm12                          // acc
   vfmadd231ps zmm3, zmm10, zmm12                         // acc
   vfmadd231ps zmm0, zmm11, zmm12                         // acc
-  vpbroadcastd zmm12, dword ptr [rbp + 0]                // w
-  lea rbp, [rbp + 4]
+  vpbroadcastd zmm12, dword ptr [rbx + 0]                // w
+  lea rbx, [rbx + 4]
   vfmadd231ps zmm5, zmm8, zmm12                          // acc
   vfmadd231ps zmm6, zmm9, zmm12                          // acc
   vfmadd231ps zmm7, zmm10, zmm12                         // acc
   vfmadd231ps zmm4, zmm11, zmm12                         // acc
-  sub r12, 1                                             // next k
+  sub rbp, 1                                             // next k
   ja L(k_6)
 L(k_6_done):
-  vmovdqu64 zmmword ptr [r9 + 0], zmm1                   // acc
-  vmovdqu64 zmmword ptr [r9 + 64], zmm2                  // acc
-  vmovdqu64 zmmword ptr [r9 + 128], zmm3                 // acc
-  vmovdqu64 zmmword ptr [r9 + 192], zmm0                 // acc
-  vmovdqu64 zmmword ptr [r11 + 0], zmm5                  // acc
-  vmovdqu64 zmmword ptr [r11 + 64], zmm6                 // acc
-  vmovdqu64 zmmword ptr [r11 + 128], zmm7                // acc
-  vmovdqu64 zmmword ptr [r11 + 192], zmm4                // acc
+  vmovdqu64 zmmword ptr [rax + 0], zmm1                  // acc
+  vmovdqu64 zmmword ptr [rax + 64], zmm2                 // acc
+  vmovdqu64 zmmword ptr [rax + 128], zmm3                // acc
+  vmovdqu64 zmmword ptr [rax + 192], zmm0                // acc
+  vmovdqu64 zmmword ptr [r10 + 0], zmm5                  // acc
+  vmovdqu64 zmmword ptr [r10 + 64], zmm6                 // acc
+  vmovdqu64 zmmword ptr [r10 + 128], zmm7                // acc
+  vmovdqu64 zmmword ptr [r10 + 192], zmm4                // acc
 L(if_3_done):
-  lea rax, [rax + 128]
-  lea rdx, [rdx + 256]
-  sub r10, 1                                             // next columns
+  lea rcx, [rcx + 128]
+  mov rax, qword ptr [rsp + 168]
+  lea rax, [rax + 256]
+  mov r10, qword ptr [rdi + 8*3]                         // k
+  mov r11, 128
+  imul r10, r11
+  lea rdx, [rdx + r10]                                   // ahead
+  sub rsi, 1                                             // next columns
   ja L(columns_2)
 L(columns_2_done):
-  mov r9, qword ptr [rsp + 88]                           // rest
-  test r9, r9
+  mov rsi, qword ptr [rsp + 104]                         // rest
+  test rsi, rsi
   jz L(vectors_2_done)
 L(vectors_2):
-  mov r10, qword ptr [rsp + 104]                         // dst
-  lea r10, [r10 + rdx]                                   // out
-  mov r11, qword ptr [rsp + 144]                         // out_1
-  lea r11, [r11 + rdx]                                   // out
-  mov rbx, 0
-  mov rbp, qword ptr [rdi + 8*19]                        // rhs_prefetch
-  cmp rbp, rbx                                           // unless rhs_prefetch equal 
+  mov qword ptr [rsp + 176], rax                         // , kept in the frame
+  mov rax, qword ptr [rsp + 120]                         // dst
+  mov r10, qword ptr [rsp + 176]
+  lea rax, [rax + r10]                                   // out
+  mov r10, qword ptr [rsp + 144]                         // out_1
+  mov r11, qword ptr [rsp + 176]
+  lea r10, [r10 + r11]                                   // out
+  mov r11, 0
+  mov rbx, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  cmp rbx, r11                                           // unless rhs_prefetch equal 
   jne L(if_4_else)
-  lea rbx, [rcx + 192]                                   // w
-  lea rbp, [rsi + 192]                                   // w
-  vmovdqu64 zmm0, zmmword ptr [rcx + 128]                // correction
-  vmovdqu64 zmm1, zmmword ptr [r10 + 0]                  // old
+  mov r11, qword ptr [rsp + 200]                         // lhs
+  lea r11, [r11 + 192]                                   // w
+  mov rbx, qword ptr [rsp + 256]                         // state_1
+  lea rbx, [rbx + 192]                                   // w
+  mov rbp, qword ptr [rsp + 200]                         // lhs
+  vmovdqu64 zmm0, zmmword ptr [rbp + 128]                // correction
+  vmovdqu64 zmm1, zmmword ptr [rax + 0]                  // old
   vmulps zmm0, zmm1, zmm0                                // acc
-  vmovdqu64 zmm1, zmmword ptr [rsi + 128]                // correction
-  vmovdqu64 zmm2, zmmword ptr [r11 + 0]                  // old
+  mov rbp, qword ptr [rsp + 256]                         // state_1
+  vmovdqu64 zmm1, zmmword ptr [rbp + 128]                // correction
+  vmovdqu64 zmm2, zmmword ptr [r10 + 0]                  // old
   vmulps zmm1, zmm2, zmm1                                // acc
-  mov r12, qword ptr [rdi + 8*3]                         // k
-  mov r13, rax                                           // rhs
-  test r12, r12
+  mov rbp, qword ptr [rdi + 8*3]                         // k
+  mov r12, rcx                                           // rhs
+  test rbp, rbp
   jz L(k_7_done)
   .balign 64
 L(k_7):
-  vcvtph2ps zmm2, ymmword ptr [r13 + 0]                  // v
-  mov r14, qword ptr [rdi + 8*11]                        // rhs_stride
-  lea r13, [r13 + r14]                                   // v
+  vcvtph2ps zmm2, ymmword ptr [r12 + 0]                  // v
+  mov r13, qword ptr [rdi + 8*11]                        // rhs_stride
+  lea r12, [r12 + r13]                                   // v
+  lea r13, [r11 + 4]
+  vfmadd231ps zmm0, zmm2, dword ptr [r11 + 0]{1to16}     // acc
   lea r14, [rbx + 4]
-  vfmadd231ps zmm0, zmm2, dword ptr [rbx + 0]{1to16}     // acc
-  lea r15, [rbp + 4]
-  vfmadd231ps zmm1, zmm2, dword ptr [rbp + 0]{1to16}     // acc
+  vfmadd231ps zmm1, zmm2, dword ptr [rbx + 0]{1to16}     // acc
+  mov r11, r13
   mov rbx, r14
-  mov rbp, r15
-  sub r12, 1                                             // next k
+  sub rbp, 1                                             // next k
   ja L(k_7)
 L(k_7_done):
-  vmovdqu64 zmmword ptr [r10 + 0], zmm0                  // acc
-  vmovdqu64 zmmword ptr [r11 + 0], zmm1                  // acc
+  vmovdqu64 zmmword ptr [rax + 0], zmm0                  // acc
+  vmovdqu64 zmmword ptr [r10 + 0], zmm1                  // acc
   jmp L(if_4_done)
 L(if_4_else):
-  lea rbx, [rcx + 192]                                   // w
-  lea rbp, [rsi + 192]                                   // w
-  vmovdqu64 zmm0, zmmword ptr [rcx + 128]                // correction
-  vmovdqu64 zmm1, zmmword ptr [r10 + 0]                  // old
+  mov r11, qword ptr [rsp + 200]                         // lhs
+  lea r11, [r11 + 192]                                   // w
+  mov rbx, qword ptr [rsp + 256]                         // state_1
+  lea rbx, [rbx + 192]                                   // w
+  mov rbp, qword ptr [rsp + 200]                         // lhs
+  vmovdqu64 zmm0, zmmword ptr [rbp + 128]                // correction
+  vmovdqu64 zmm1, zmmword ptr [rax + 0]                  // old
   vmulps zmm0, zmm1, zmm0                                // acc
-  vmovdqu64 zmm1, zmmword ptr [rsi + 128]                // correction
-  vmovdqu64 zmm2, zmmword ptr [r11 + 0]                  // old
+  mov rbp, qword ptr [rsp + 256]                         // state_1
+  vmovdqu64 zmm1, zmmword ptr [rbp + 128]                // correction
+  vmovdqu64 zmm2, zmmword ptr [r10 + 0]                  // old
   vmulps zmm1, zmm2, zmm1                                // acc
-  mov r12, qword ptr [rdi + 8*3]                         // k
-  mov r13, rax                                           // rhs
-  test r12, r12
+  mov rbp, qword ptr [rdi + 8*3]                         // k
+  mov r12, rcx                                           // rhs
+  mov r13, rdx                                           // ahead
+  test rbp, rbp
   jz L(k_8_done)
   .balign 64
 L(k_8):
-  vcvtph2ps zmm2, ymmword ptr [r13 + 0]                  // v
-  mov r14, qword ptr [rdi + 8*19]                        // rhs_prefetch
-  lea r14, [r13 + r14]                                   // ahead
-  prefetcht0 byte ptr [r14 + 0]                          // ahead
+  vcvtph2ps zmm2, ymmword ptr [r12 + 0]                  // v
+  prefetcht0 byte ptr [r13 + 0]                          // ahead
+  lea r13, [r13 + 32]
   mov r14, qword ptr [rdi + 8*11]                        // rhs_stride
-  lea r13, [r13 + r14]                                   // v
-  lea r14, [rbx + 4]
-  vfmadd231ps zmm0, zmm2, dword ptr [rbx + 0]{1to16}     // acc
-  lea r15, [rbp + 4]
-  vfmadd231ps zmm1, zmm2, dword ptr [rbp + 0]{1to16}     // acc
-  mov rbx, r14
-  mov rbp, r15
-  sub r12, 1                                             // next k
+  lea r12, [r12 + r14]                                   // v
+  lea r14, [r11 + 4]
+  vfmadd231ps zmm0, zmm2, dword ptr [r11 + 0]{1to16}     // acc
+  lea r15, [rbx + 4]
+  vfmadd231ps zmm1, zmm2, dword ptr [rbx + 0]{1to16}     // acc
+  mov r11, r14
+  mov rbx, r15
+  sub rbp, 1                                             // next k
   ja L(k_8)
 L(k_8_done):
-  vmovdqu64 zmmword ptr [r10 + 0], zmm0                  // acc
-  vmovdqu64 zmmword ptr [r11 + 0], zmm1                  // acc
+  vmovdqu64 zmmword ptr [rax + 0], zmm0                  // acc
+  vmovdqu64 zmmword ptr [r10 + 0], zmm1                  // acc
 L(if_4_done):
-  lea rax, [rax + 32]
-  lea rdx, [rdx + 64]
-  sub r9, 1                                              // next vectors
+  lea rcx, [rcx + 32]
+  mov rax, qword ptr [rsp + 176]
+  lea rax, [rax + 64]
+  mov r10, qword ptr [rdi + 8*3]                         // k
+  mov r11, 32
+  imul r10, r11
+  lea rdx, [rdx + r10]                                   // ahead
+  sub rsi, 1                                             // next vectors
   ja L(vectors_2)
 L(vectors_2_done):
   mov rax, qword ptr [rdi + 8*6]                         // lhs_stride
-  mov rdx, 2
-  imul rax, rdx
+  mov rcx, 2
+  imul rax, rcx
+  mov rcx, qword ptr [rsp + 200]                         // lhs
   lea rcx, [rcx + rax]                                   // row
   mov rax, qword ptr [rdi + 8*13]                        // dst_stride
   mov rdx, 2
   imul rax, rdx
-  mov rdx, qword ptr [rsp + 104]                         // dst
+  mov rdx, qword ptr [rsp + 120]                         // dst
   lea rsi, [rdx + rax]                                   // row
-  sub r8, 1                                              // next rows_2
+  sub r9, 1                                              // next rows_2
   ja L(rows_2)
 L(rows_2_done):
-  mov r8, qword ptr [rdi + 8*1]                          // m
-  shr r8, 0
-  and r8, 1
-  test r8, r8
+  mov r9, qword ptr [rdi + 8*1]                          // m
+  shr r9, 0
+  and r9, 1
+  test r9, r9
   jz L(rows_1_done)
 L(rows_1):
-  mov r9, qword ptr [rdi + 8*2]                          // n
-  mov r10, 64
-  mov rax, r9                                            // tiles
+  mov r10, qword ptr [rdi + 8*2]                         // n
+  mov r11, 64
+  mov rax, r10                                           // tiles
   xor edx, edx
-  div r10
-  mov r10, rax
+  div r11
+  mov r11, rax
   mov rax, 64
-  mov rdx, r10                                           // tiles
+  mov rdx, r11                                           // tiles
   imul rdx, rax
-  sub r9, rdx
-  shr r9, 4                                              // rest
-  mov rax, qword ptr [rdi + 8*10]                        // rhs
-  mov rdx, 0
-  test r10, r10
+  sub r10, rdx
+  shr r10, 4                                             // rest
+  mov qword ptr [rsp + 208], r10                         // rest, kept in the frame
+  mov rax, 0
+  mov rdx, qword ptr [rsp + 8]                           // rhs
+  mov r10, qword ptr [rsp + 16]                          // ahead
+  test r11, r11
   jz L(columns_3_done)
 L(columns_3):
-  lea r11, [rsi + rdx]                                   // out
-  mov rbx, 0
-  mov rbp, qword ptr [rdi + 8*19]                        // rhs_prefetch
-  cmp rbp, rbx                                           // unless rhs_prefetch equal 
+  lea rbx, [rsi + rax]                                   // out
+  mov rbp, 0
+  mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  cmp r12, rbp                                           // unless rhs_prefetch equal 
   jne L(if_5_else)
-  lea rbx, [rcx + 192]                                   // w
+  lea rbp, [rcx + 192]                                   // w
   vmovdqu64 zmm0, zmmword ptr [rcx + 128]                // correction
-  vmovdqu64 zmm1, zmmword ptr [r11 + 0]                  // old
+  vmovdqu64 zmm1, zmmword ptr [rbx + 0]                  // old
   vmulps zmm1, zmm1, zmm0                                // acc
-  vmovdqu64 zmm2, zmmword ptr [r11 + 64]                 // old
+  vmovdqu64 zmm2, zmmword ptr [rbx + 64]                 // old
   vmulps zmm2, zmm2, zmm0                                // acc
-  vmovdqu64 zmm3, zmmword ptr [r11 + 128]                // old
+  vmovdqu64 zmm3, zmmword ptr [rbx + 128]                // old
   vmulps zmm3, zmm3, zmm0                                // acc
-  vmovdqu64 zmm4, zmmword ptr [r11 + 192]                // old
+  vmovdqu64 zmm4, zmmword ptr [rbx + 192]                // old
   vmulps zmm0, zmm4, zmm0                                // acc
-  mov rbp, qword ptr [rdi + 8*3]                         // k
-  mov r12, rax                                           // rhs
-  test rbp, rbp
+  mov r12, qword ptr [rdi + 8*3]                         // k
+  mov r13, rdx                                           // rhs
+  test r12, r12
   jz L(k_9_done)
   .balign 64
 L(k_9):
-  vcvtph2ps zmm4, ymmword ptr [r12 + 0]                  // v
-  vcvtph2ps zmm5, ymmword ptr [r12 + 32]                 // v
-  vcvtph2ps zmm6, ymmword ptr [r12 + 64]                 // v
-  vcvtph2ps zmm7, ymmword ptr [r12 + 96]                 // v
-  mov r13, qword ptr [rdi + 8*11]                        // rhs_stride
-  lea r12, [r12 + r13]                                   // v
-  vpbroadcastd zmm8, dword ptr [rbx + 0]                 // w
-  lea rbx, [rbx + 4]
+  vcvtph2ps zmm4, ymmword ptr [r13 + 0]                  // v
+  vcvtph2ps zmm5, ymmword ptr [r13 + 32]                 // v
+  vcvtph2ps zmm6, ymmword ptr [r13 + 64]                 // v
+  vcvtph2ps zmm7, ymmword ptr [r13 + 96]                 // v
+  mov r14, qword ptr [rdi + 8*11]                        // rhs_stride
+  lea r13, [r13 + r14]                                   // v
+  vpbroadcastd zmm8, dword ptr [rbp + 0]                 // w
+  lea rbp, [rbp + 4]
   vfmadd231ps zmm1, zmm4, zmm8                           // acc
   vfmadd231ps zmm2, zmm5, zmm8                           // acc
   vfmadd231ps zmm3, zmm6, zmm8                           // acc
   vfmadd231ps zmm0, zmm7, zmm8                           // acc
-  sub rbp, 1                                             // next k
+  sub r12, 1                                             // next k
   ja L(k_9)
 L(k_9_done):
-  vmovdqu64 zmmword ptr [r11 + 0], zmm1                  // acc
-  vmovdqu64 zmmword ptr [r11 + 64], zmm2                 // acc
-  vmovdqu64 zmmword ptr [r11 + 128], zmm3                // acc
-  vmovdqu64 zmmword ptr [r11 + 192], zmm0                // acc
+  vmovdqu64 zmmword ptr [rbx + 0], zmm1                  // acc
+  vmovdqu64 zmmword ptr [rbx + 64], zmm2                 // acc
+  vmovdqu64 zmmword ptr [rbx + 128], zmm3                // acc
+  vmovdqu64 zmmword ptr [rbx + 192], zmm0                // acc
   jmp L(if_5_done)
 L(if_5_else):
-  lea rbx, [rcx + 192]                                   // w
+  lea rbp, [rcx + 192]                                   // w
   vmovdqu64 zmm0, zmmword ptr [rcx + 128]                // correction
-  vmovdqu64 zmm1, zmmword ptr [r11 + 0]                  // old
+  vmovdqu64 zmm1, zmmword ptr [rbx + 0]                  // old
   vmulps zmm1, zmm1, zmm0                                // acc
-  vmovdqu64 zmm2, zmmword ptr [r11 + 64]                 // old
+  vmovdqu64 zmm2, zmmword ptr [rbx + 64]                 // old
   vmulps zmm2, zmm2, zmm0                                // acc
-  vmovdqu64 zmm3, zmmword ptr [r11 + 128]                // old
+  vmovdqu64 zmm3, zmmword ptr [rbx + 128]                // old
   vmulps zmm3, zmm3, zmm0                                // acc
-  vmovdqu64 zmm4, zmmword ptr [r11 + 192]                // old
+  vmovdqu64 zmm4, zmmword ptr [rbx + 192]                // old
   vmulps zmm0, zmm4, zmm0                                // acc
-  mov rbp, qword ptr [rdi + 8*3]                         // k
-  mov r12, rax                                           // rhs
-  test rbp, rbp
+  mov r12, qword ptr [rdi + 8*3]                         // k
+  mov r13, rdx                                           // rhs
+  mov r14, r10                                           // ahead
+  test r12, r12
   jz L(k_10_done)
   .balign 64
 L(k_10):
-  vcvtph2ps zmm4, ymmword ptr [r12 + 0]                  // v
-  vcvtph2ps zmm5, ymmword ptr [r12 + 32]                 // v
-  vcvtph2ps zmm6, ymmword ptr [r12 + 64]                 // v
-  vcvtph2ps zmm7, ymmword ptr [r12 + 96]                 // v
-  mov r13, qword ptr [rdi + 8*19]                        // rhs_prefetch
-  lea r13, [r12 + r13]                                   // ahead
-  prefetcht0 byte ptr [r13 + 0]                          // ahead
-  prefetcht0 byte ptr [r13 + 64]                         // ahead
-  mov r13, qword ptr [rdi + 8*11]                        // rhs_stride
-  lea r12, [r12 + r13]                                   // v
-  vpbroadcastd zmm8, dword ptr [rbx + 0]                 // w
-  lea rbx, [rbx + 4]
+  vcvtph2ps zmm4, ymmword ptr [r13 + 0]                  // v
+  vcvtph2ps zmm5, ymmword ptr [r13 + 32]                 // v
+  vcvtph2ps zmm6, ymmword ptr [r13 + 64]                 // v
+  vcvtph2ps zmm7, ymmword ptr [r13 + 96]                 // v
+  prefetcht0 byte ptr [r14 + 0]                          // ahead
+  prefetcht0 byte ptr [r14 + 64]                         // ahead
+  lea r14, [r14 + 128]
+  mov r15, qword ptr [rdi + 8*11]                        // rhs_stride
+  lea r13, [r13 + r15]                                   // v
+  vpbroadcastd zmm8, dword ptr [rbp + 0]                 // w
+  lea rbp, [rbp + 4]
   vfmadd231ps zmm1, zmm4, zmm8                           // acc
   vfmadd231ps zmm2, zmm5, zmm8                           // acc
   vfmadd231ps zmm3, zmm6, zmm8                           // acc
   vfmadd231ps zmm0, zmm7, zmm8                           // acc
-  sub rbp, 1                                             // next k
+  sub r12, 1                                             // next k
   ja L(k_10)
 L(k_10_done):
-  vmovdqu64 zmmword ptr [r11 + 0], zmm1                  // acc
-  vmovdqu64 zmmword ptr [r11 + 64], zmm2                 // acc
-  vmovdqu64 zmmword ptr [r11 + 128], zmm3                // acc
-  vmovdqu64 zmmword ptr [r11 + 192], zmm0                // acc
+  vmovdqu64 zmmword ptr [rbx + 0], zmm1                  // acc
+  vmovdqu64 zmmword ptr [rbx + 64], zmm2                 // acc
+  vmovdqu64 zmmword ptr [rbx + 128], zmm3                // acc
+  vmovdqu64 zmmword ptr [rbx + 192], zmm0                // acc
 L(if_5_done):
-  lea rax, [rax + 128]
-  lea rdx, [rdx + 256]
-  sub r10, 1                                             // next columns
+  lea rdx, [rdx + 128]
+  lea rax, [rax + 256]
+  mov rbx, qword ptr [rdi + 8*3]                         // k
+  mov rbp, 128
+  imul rbx, rbp
+  lea r10, [r10 + rbx]                                   // ahead
+  sub r11, 1                                             // next columns
   ja L(columns_3)
 L(columns_3_done):
-  test r9, r9
+  mov r11, qword ptr [rsp + 208]                         // rest
+  test r11, r11
   jz L(vectors_3_done)
 L(vectors_3):
-  lea r10, [rsi + rdx]                                   // out
-  mov r11, 0
-  mov rbx, qword ptr [rdi + 8*19]                        // rhs_prefetch
-  cmp rbx, r11                                           // unless rhs_prefetch equal 
+  lea rbx, [rsi + rax]                                   // out
+  mov rbp, 0
+  mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  cmp r12, rbp                                           // unless rhs_prefetch equal 
   jne L(if_6_else)
-  lea r11, [rcx + 192]                                   // w
+  lea rbp, [rcx + 192]                                   // w
   vmovdqu64 zmm0, zmmword ptr [rcx + 128]                // correction
-  vmovdqu64 zmm1, zmmword ptr [r10 + 0]                  // old
+  vmovdqu64 zmm1, zmmword ptr [rbx + 0]                  // old
   vmulps zmm0, zmm1, zmm0                                // acc
-  mov rbx, qword ptr [rdi + 8*3]                         // k
-  mov rbp, rax                                           // rhs
-  test rbx, rbx
+  mov r12, qword ptr [rdi + 8*3]                         // k
+  mov r13, rdx                                           // rhs
+  test r12, r12
   jz L(k_11_done)
   .balign 64
 L(k_11):
-  vcvtph2ps zmm1, ymmword ptr [rbp + 0]                  // v
-  mov r12, qword ptr [rdi + 8*11]                        // rhs_stride
-  lea rbp, [rbp + r12]                                   // v
-  lea r12, [r11 + 4]
-  vfmadd231ps zmm0, zmm1, dword ptr [r11 + 0]{1to16}     // acc
-  mov r11, r12
-  sub rbx, 1                                             // next k
+  vcvtph2ps zmm1, ymmword ptr [r13 + 0]                  // v
+  mov r14, qword ptr [rdi + 8*11]                        // rhs_stride
+  lea r13, [r13 + r14]                                   // v
+  lea r14, [rbp + 4]
+  vfmadd231ps zmm0, zmm1, dword ptr [rbp + 0]{1to16}     // acc
+  mov rbp, r14
+  sub r12, 1                                             // next k
   ja L(k_11)
 L(k_11_done):
-  vmovdqu64 zmmword ptr [r10 + 0], zmm0                  // acc
+  vmovdqu64 zmmword ptr [rbx + 0], zmm0                  // acc
   jmp L(if_6_done)
 L(if_6_else):
-  lea r11, [rcx + 192]                                   // w
+  lea rbp, [rcx + 192]                                   // w
   vmovdqu64 zmm0, zmmword ptr [rcx + 128]                // correction
-  vmovdqu64 zmm1, zmmword ptr [r10 + 0]                  // old
+  vmovdqu64 zmm1, zmmword ptr [rbx + 0]                  // old
   vmulps zmm0, zmm1, zmm0                                // acc
-  mov rbx, qword ptr [rdi + 8*3]                         // k
-  mov rbp, rax                                           // rhs
-  test rbx, rbx
+  mov r12, qword ptr [rdi + 8*3]                         // k
+  mov r13, rdx                                           // rhs
+  mov r14, r10                                           // ahead
+  test r12, r12
   jz L(k_12_done)
   .balign 64
 L(k_12):
-  vcvtph2ps zmm1, ymmword ptr [rbp + 0]                  // v
-  mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
-  lea r12, [rbp + r12]                                   // ahead
-  prefetcht0 byte ptr [r12 + 0]                          // ahead
-  mov r12, qword ptr [rdi + 8*11]                        // rhs_stride
-  lea rbp, [rbp + r12]                                   // v
-  lea r12, [r11 + 4]
-  vfmadd231ps zmm0, zmm1, dword ptr [r11 + 0]{1to16}     // acc
-  mov r11, r12
-  sub rbx, 1                                             // next k
+  vcvtph2ps zmm1, ymmword ptr [r13 + 0]                  // v
+  prefetcht0 byte ptr [r14 + 0]                          // ahead
+  lea r14, [r14 + 32]
+  mov r15, qword ptr [rdi + 8*11]                        // rhs_stride
+  lea r13, [r13 + r15]                                   // v
+  lea r15, [rbp + 4]
+  vfmadd231ps zmm0, zmm1, dword ptr [rbp + 0]{1to16}     // acc
+  mov rbp, r15
+  sub r12, 1                                             // next k
   ja L(k_12)
 L(k_12_done):
-  vmovdqu64 zmmword ptr [r10 + 0], zmm0                  // acc
+  vmovdqu64 zmmword ptr [rbx + 0], zmm0                  // acc
 L(if_6_done):
-  lea rax, [rax + 32]
-  lea rdx, [rdx + 64]
-  sub r9, 1                                              // next vectors
+  lea rdx, [rdx + 32]
+  lea rax, [rax + 64]
+  mov rbx, qword ptr [rdi + 8*3]                         // k
+  mov rbp, 32
+  imul rbx, rbp
+  lea r10, [r10 + rbx]                                   // ahead
+  sub r11, 1                                             // next vectors
   ja L(vectors_3)
 L(vectors_3_done):
   mov rax, qword ptr [rdi + 8*6]                         // lhs_stride
@@ -977,42 +1097,51 @@ L(vectors_3_done):
   mov rdx, 1
   imul rax, rdx
   lea rsi, [rsi + rax]                                   // row
-  sub r8, 1                                              // next rows_1
+  sub r9, 1                                              // next rows_1
   ja L(rows_1)
 L(rows_1_done):
+  mov rax, qword ptr [rdi + 8*21]                        // rhs_head_stride
+  mov rdx, qword ptr [rsp + 8]                           // rhs
+  lea rax, [rdx + rax]                                   // head
+  mov rdx, qword ptr [rsp + 0]                           // share
+  mov r9, qword ptr [rsp + 16]                           // ahead
+  lea rdx, [r9 + rdx]                                    // ahead
+  sub r8, 1                                              // next heads
+  ja L(heads)
+L(heads_done):
 #if defined(__ELF__) || defined(__APPLE__)
-  mov rbx, qword ptr [rsp + 152]
-  mov rbp, qword ptr [rsp + 160]
-  mov r12, qword ptr [rsp + 168]
-  mov r13, qword ptr [rsp + 176]
-  mov r14, qword ptr [rsp + 184]
-  mov r15, qword ptr [rsp + 192]
-  add rsp, 200
+  mov rbx, qword ptr [rsp + 264]
+  mov rbp, qword ptr [rsp + 272]
+  mov r12, qword ptr [rsp + 280]
+  mov r13, qword ptr [rsp + 288]
+  mov r14, qword ptr [rsp + 296]
+  mov r15, qword ptr [rsp + 304]
+  add rsp, 312
   .cfi_def_cfa_offset 8
   vzeroupper
   ret
   .cfi_endproc
 #elif defined(_WIN32)
   vzeroupper
-  mov rsi, qword ptr [rsp + 152]
-  mov rdi, qword ptr [rsp + 160]
-  mov rbx, qword ptr [rsp + 168]
-  mov rbp, qword ptr [rsp + 176]
-  mov r12, qword ptr [rsp + 184]
-  mov r13, qword ptr [rsp + 192]
-  mov r14, qword ptr [rsp + 200]
-  mov r15, qword ptr [rsp + 208]
-  vmovaps xmm6, xmmword ptr [rsp + 224]
-  vmovaps xmm7, xmmword ptr [rsp + 240]
-  vmovaps xmm8, xmmword ptr [rsp + 256]
-  vmovaps xmm9, xmmword ptr [rsp + 272]
-  vmovaps xmm10, xmmword ptr [rsp + 288]
-  vmovaps xmm11, xmmword ptr [rsp + 304]
-  vmovaps xmm12, xmmword ptr [rsp + 320]
-  vmovaps xmm13, xmmword ptr [rsp + 336]
-  vmovaps xmm14, xmmword ptr [rsp + 352]
-  vmovaps xmm15, xmmword ptr [rsp + 368]
-  add rsp, 392
+  mov rsi, qword ptr [rsp + 264]
+  mov rdi, qword ptr [rsp + 272]
+  mov rbx, qword ptr [rsp + 280]
+  mov rbp, qword ptr [rsp + 288]
+  mov r12, qword ptr [rsp + 296]
+  mov r13, qword ptr [rsp + 304]
+  mov r14, qword ptr [rsp + 312]
+  mov r15, qword ptr [rsp + 320]
+  vmovaps xmm6, xmmword ptr [rsp + 336]
+  vmovaps xmm7, xmmword ptr [rsp + 352]
+  vmovaps xmm8, xmmword ptr [rsp + 368]
+  vmovaps xmm9, xmmword ptr [rsp + 384]
+  vmovaps xmm10, xmmword ptr [rsp + 400]
+  vmovaps xmm11, xmmword ptr [rsp + 416]
+  vmovaps xmm12, xmmword ptr [rsp + 432]
+  vmovaps xmm13, xmmword ptr [rsp + 448]
+  vmovaps xmm14, xmmword ptr [rsp + 464]
+  vmovaps xmm15, xmmword ptr [rsp + 480]
+  add rsp, 504
   ret
   .seh_endproc
 #endif

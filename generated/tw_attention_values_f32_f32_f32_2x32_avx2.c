@@ -32,361 +32,379 @@ void tw_attention_values_f32_f32_f32_2x32_avx2(const tw_args* args);
 
 __attribute__((target("avx2,fma,f16c,bmi2")))
 void tw_attention_values_f32_f32_f32_2x32_avx2(const tw_args* args) {
-  const size_t s = args->m >> 1;
+  const uint8_t* rhs = (const uint8_t*)args->rhs;
+  const size_t share = args->k * (args->n * 4);
   const uint8_t* lhs = (const uint8_t*)args->lhs;
   uint8_t* dst = (uint8_t*)args->dst;
-  // rows_2 loop
-  for (size_t i_rows_2 = 0; i_rows_2 < s; ++i_rows_2) {
-    const uint8_t* const state_1 = lhs + args->lhs_stride;
-    uint8_t* const out_1 = dst + args->dst_stride;
-    const size_t n = args->n;
-    const size_t tiles = n / 32;
-    const size_t rest = (n - tiles * 32) >> 3;
-    const uint8_t* rhs = (const uint8_t*)args->rhs;
-    size_t s_2 = 0;
-    // columns loop
-    for (size_t i_columns = 0; i_columns < tiles; ++i_columns) {
-      uint8_t* const out = dst + s_2;
-      uint8_t* const out_2 = out_1 + s_2;
-      if (args->rhs_prefetch == 0) {
-        __m256 correction = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 64)));
-        __m256 old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)out));
-        __m256 acc = _mm256_mul_ps(old, correction);
-        old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(out + 32)));
-        __m256 acc_2 = _mm256_mul_ps(old, correction);
-        old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(out + 64)));
-        __m256 acc_3 = _mm256_mul_ps(old, correction);
-        old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(out + 96)));
-        __m256 acc_4 = _mm256_mul_ps(old, correction);
-        correction = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(state_1 + 64)));
-        old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)out_2));
-        __m256 acc_5 = _mm256_mul_ps(old, correction);
-        old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(out_2 + 32)));
-        __m256 acc_6 = _mm256_mul_ps(old, correction);
-        old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(out_2 + 64)));
-        __m256 acc_7 = _mm256_mul_ps(old, correction);
-        old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(out_2 + 96)));
-        __m256 acc_8 = _mm256_mul_ps(old, correction);
-        const size_t k = args->k;
-        const uint8_t* w = lhs + 96;
-        const uint8_t* w_2 = state_1 + 96;
-        const uint8_t* rhs_at = rhs;
-        // k loop: 64 multiply-accumulates per iteration
-        for (size_t i_k = 0; i_k < k; ++i_k) {
-          const __m256 v = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)rhs_at));
-          const __m256 v_2 =
-              _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(rhs_at + 32)));
-          const __m256 v_3 =
-              _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(rhs_at + 64)));
-          const __m256 v_4 =
-              _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(rhs_at + 96)));
-          __m256 w_3 = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(w)));
-          acc = _mm256_fmadd_ps(v, w_3, acc);
-          __asm__("" : "+x"(acc));
-          acc_2 = _mm256_fmadd_ps(v_2, w_3, acc_2);
-          __asm__("" : "+x"(acc_2));
-          acc_3 = _mm256_fmadd_ps(v_3, w_3, acc_3);
-          __asm__("" : "+x"(acc_3));
-          acc_4 = _mm256_fmadd_ps(v_4, w_3, acc_4);
-          __asm__("" : "+x"(acc_4));
-          w_3 = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(w_2)));
-          acc_5 = _mm256_fmadd_ps(v, w_3, acc_5);
-          __asm__("" : "+x"(acc_5));
-          acc_6 = _mm256_fmadd_ps(v_2, w_3, acc_6);
-          __asm__("" : "+x"(acc_6));
-          acc_7 = _mm256_fmadd_ps(v_3, w_3, acc_7);
-          __asm__("" : "+x"(acc_7));
-          acc_8 = _mm256_fmadd_ps(v_4, w_3, acc_8);
-          __asm__("" : "+x"(acc_8));
-          w += 4;
-          w_2 += 4;
-          rhs_at += args->rhs_stride;
+  const uint8_t* ahead = rhs + args->rhs_prefetch;
+  // heads loop
+  for (size_t i_heads = 0; i_heads < args->heads; ++i_heads) {
+    const size_t s = args->m >> 1;
+    // rows_2 loop
+    for (size_t i_rows_2 = 0; i_rows_2 < s; ++i_rows_2) {
+      const uint8_t* const state_1 = lhs + args->lhs_stride;
+      uint8_t* const out_1 = dst + args->dst_stride;
+      const size_t n = args->n;
+      const size_t tiles = n / 32;
+      const size_t rest = (n - tiles * 32) >> 3;
+      const uint8_t* rhs_at = rhs;
+      size_t s_2 = 0;
+      const uint8_t* ahead_at = ahead;
+      // columns loop
+      for (size_t i_columns = 0; i_columns < tiles; ++i_columns) {
+        uint8_t* const out = dst + s_2;
+        uint8_t* const out_2 = out_1 + s_2;
+        if (args->rhs_prefetch == 0) {
+          __m256 correction = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 64)));
+          __m256 old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)out));
+          __m256 acc = _mm256_mul_ps(old, correction);
+          old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(out + 32)));
+          __m256 acc_2 = _mm256_mul_ps(old, correction);
+          old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(out + 64)));
+          __m256 acc_3 = _mm256_mul_ps(old, correction);
+          old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(out + 96)));
+          __m256 acc_4 = _mm256_mul_ps(old, correction);
+          correction = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(state_1 + 64)));
+          old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)out_2));
+          __m256 acc_5 = _mm256_mul_ps(old, correction);
+          old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(out_2 + 32)));
+          __m256 acc_6 = _mm256_mul_ps(old, correction);
+          old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(out_2 + 64)));
+          __m256 acc_7 = _mm256_mul_ps(old, correction);
+          old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(out_2 + 96)));
+          __m256 acc_8 = _mm256_mul_ps(old, correction);
+          const size_t k = args->k;
+          const uint8_t* w = lhs + 96;
+          const uint8_t* w_2 = state_1 + 96;
+          const uint8_t* rhs_2 = rhs_at;
+          // k loop: 64 multiply-accumulates per iteration
+          for (size_t i_k = 0; i_k < k; ++i_k) {
+            const __m256 v = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)rhs_2));
+            const __m256 v_2 =
+                _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(rhs_2 + 32)));
+            const __m256 v_3 =
+                _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(rhs_2 + 64)));
+            const __m256 v_4 =
+                _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(rhs_2 + 96)));
+            __m256 w_3 = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(w)));
+            acc = _mm256_fmadd_ps(v, w_3, acc);
+            __asm__("" : "+x"(acc));
+            acc_2 = _mm256_fmadd_ps(v_2, w_3, acc_2);
+            __asm__("" : "+x"(acc_2));
+            acc_3 = _mm256_fmadd_ps(v_3, w_3, acc_3);
+            __asm__("" : "+x"(acc_3));
+            acc_4 = _mm256_fmadd_ps(v_4, w_3, acc_4);
+            __asm__("" : "+x"(acc_4));
+            w_3 = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(w_2)));
+            acc_5 = _mm256_fmadd_ps(v, w_3, acc_5);
+            __asm__("" : "+x"(acc_5));
+            acc_6 = _mm256_fmadd_ps(v_2, w_3, acc_6);
+            __asm__("" : "+x"(acc_6));
+            acc_7 = _mm256_fmadd_ps(v_3, w_3, acc_7);
+            __asm__("" : "+x"(acc_7));
+            acc_8 = _mm256_fmadd_ps(v_4, w_3, acc_8);
+            __asm__("" : "+x"(acc_8));
+            w += 4;
+            w_2 += 4;
+            rhs_2 += args->rhs_stride;
+          }
+          _mm256_storeu_si256((__m256i *)out, _mm256_castps_si256(acc));
+          _mm256_storeu_si256((__m256i *)(out + 32), _mm256_castps_si256(acc_2));
+          _mm256_storeu_si256((__m256i *)(out + 64), _mm256_castps_si256(acc_3));
+          _mm256_storeu_si256((__m256i *)(out + 96), _mm256_castps_si256(acc_4));
+          _mm256_storeu_si256((__m256i *)out_2, _mm256_castps_si256(acc_5));
+          _mm256_storeu_si256((__m256i *)(out_2 + 32), _mm256_castps_si256(acc_6));
+          _mm256_storeu_si256((__m256i *)(out_2 + 64), _mm256_castps_si256(acc_7));
+          _mm256_storeu_si256((__m256i *)(out_2 + 96), _mm256_castps_si256(acc_8));
+        } else {
+          __m256 correction = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 64)));
+          __m256 old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)out));
+          __m256 acc = _mm256_mul_ps(old, correction);
+          old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(out + 32)));
+          __m256 acc_2 = _mm256_mul_ps(old, correction);
+          old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(out + 64)));
+          __m256 acc_3 = _mm256_mul_ps(old, correction);
+          old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(out + 96)));
+          __m256 acc_4 = _mm256_mul_ps(old, correction);
+          correction = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(state_1 + 64)));
+          old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)out_2));
+          __m256 acc_5 = _mm256_mul_ps(old, correction);
+          old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(out_2 + 32)));
+          __m256 acc_6 = _mm256_mul_ps(old, correction);
+          old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(out_2 + 64)));
+          __m256 acc_7 = _mm256_mul_ps(old, correction);
+          old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(out_2 + 96)));
+          __m256 acc_8 = _mm256_mul_ps(old, correction);
+          const size_t k = args->k;
+          const uint8_t* w = lhs + 96;
+          const uint8_t* w_2 = state_1 + 96;
+          const uint8_t* rhs_2 = rhs_at;
+          const uint8_t* ahead_2 = ahead_at;
+          // k loop: 64 multiply-accumulates per iteration
+          for (size_t i_k = 0; i_k < k; ++i_k) {
+            const __m256 v = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)rhs_2));
+            const __m256 v_2 =
+                _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(rhs_2 + 32)));
+            const __m256 v_3 =
+                _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(rhs_2 + 64)));
+            const __m256 v_4 =
+                _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(rhs_2 + 96)));
+            _mm_prefetch((const char *)ahead_2, _MM_HINT_T0);
+            _mm_prefetch((const char *)(ahead_2 + 64), _MM_HINT_T0);
+            __m256 w_3 = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(w)));
+            acc = _mm256_fmadd_ps(v, w_3, acc);
+            __asm__("" : "+x"(acc));
+            acc_2 = _mm256_fmadd_ps(v_2, w_3, acc_2);
+            __asm__("" : "+x"(acc_2));
+            acc_3 = _mm256_fmadd_ps(v_3, w_3, acc_3);
+            __asm__("" : "+x"(acc_3));
+            acc_4 = _mm256_fmadd_ps(v_4, w_3, acc_4);
+            __asm__("" : "+x"(acc_4));
+            w_3 = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(w_2)));
+            acc_5 = _mm256_fmadd_ps(v, w_3, acc_5);
+            __asm__("" : "+x"(acc_5));
+            acc_6 = _mm256_fmadd_ps(v_2, w_3, acc_6);
+            __asm__("" : "+x"(acc_6));
+            acc_7 = _mm256_fmadd_ps(v_3, w_3, acc_7);
+            __asm__("" : "+x"(acc_7));
+            acc_8 = _mm256_fmadd_ps(v_4, w_3, acc_8);
+            __asm__("" : "+x"(acc_8));
+            w += 4;
+            w_2 += 4;
+            rhs_2 += args->rhs_stride;
+            ahead_2 += 128;
+          }
+          _mm256_storeu_si256((__m256i *)out, _mm256_castps_si256(acc));
+          _mm256_storeu_si256((__m256i *)(out + 32), _mm256_castps_si256(acc_2));
+          _mm256_storeu_si256((__m256i *)(out + 64), _mm256_castps_si256(acc_3));
+          _mm256_storeu_si256((__m256i *)(out + 96), _mm256_castps_si256(acc_4));
+          _mm256_storeu_si256((__m256i *)out_2, _mm256_castps_si256(acc_5));
+          _mm256_storeu_si256((__m256i *)(out_2 + 32), _mm256_castps_si256(acc_6));
+          _mm256_storeu_si256((__m256i *)(out_2 + 64), _mm256_castps_si256(acc_7));
+          _mm256_storeu_si256((__m256i *)(out_2 + 96), _mm256_castps_si256(acc_8));
         }
-        _mm256_storeu_si256((__m256i *)out, _mm256_castps_si256(acc));
-        _mm256_storeu_si256((__m256i *)(out + 32), _mm256_castps_si256(acc_2));
-        _mm256_storeu_si256((__m256i *)(out + 64), _mm256_castps_si256(acc_3));
-        _mm256_storeu_si256((__m256i *)(out + 96), _mm256_castps_si256(acc_4));
-        _mm256_storeu_si256((__m256i *)out_2, _mm256_castps_si256(acc_5));
-        _mm256_storeu_si256((__m256i *)(out_2 + 32), _mm256_castps_si256(acc_6));
-        _mm256_storeu_si256((__m256i *)(out_2 + 64), _mm256_castps_si256(acc_7));
-        _mm256_storeu_si256((__m256i *)(out_2 + 96), _mm256_castps_si256(acc_8));
-      } else {
-        __m256 correction = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 64)));
-        __m256 old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)out));
-        __m256 acc = _mm256_mul_ps(old, correction);
-        old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(out + 32)));
-        __m256 acc_2 = _mm256_mul_ps(old, correction);
-        old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(out + 64)));
-        __m256 acc_3 = _mm256_mul_ps(old, correction);
-        old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(out + 96)));
-        __m256 acc_4 = _mm256_mul_ps(old, correction);
-        correction = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(state_1 + 64)));
-        old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)out_2));
-        __m256 acc_5 = _mm256_mul_ps(old, correction);
-        old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(out_2 + 32)));
-        __m256 acc_6 = _mm256_mul_ps(old, correction);
-        old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(out_2 + 64)));
-        __m256 acc_7 = _mm256_mul_ps(old, correction);
-        old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(out_2 + 96)));
-        __m256 acc_8 = _mm256_mul_ps(old, correction);
-        const size_t k = args->k;
-        const uint8_t* w = lhs + 96;
-        const uint8_t* w_2 = state_1 + 96;
-        const uint8_t* rhs_at = rhs;
-        // k loop: 64 multiply-accumulates per iteration
-        for (size_t i_k = 0; i_k < k; ++i_k) {
-          const __m256 v = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)rhs_at));
-          const __m256 v_2 =
-              _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(rhs_at + 32)));
-          const __m256 v_3 =
-              _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(rhs_at + 64)));
-          const __m256 v_4 =
-              _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(rhs_at + 96)));
-          const uint8_t* const ahead = rhs_at + args->rhs_prefetch;
-          _mm_prefetch((const char *)ahead, _MM_HINT_T0);
-          _mm_prefetch((const char *)(ahead + 64), _MM_HINT_T0);
-          __m256 w_3 = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(w)));
-          acc = _mm256_fmadd_ps(v, w_3, acc);
-          __asm__("" : "+x"(acc));
-          acc_2 = _mm256_fmadd_ps(v_2, w_3, acc_2);
-          __asm__("" : "+x"(acc_2));
-          acc_3 = _mm256_fmadd_ps(v_3, w_3, acc_3);
-          __asm__("" : "+x"(acc_3));
-          acc_4 = _mm256_fmadd_ps(v_4, w_3, acc_4);
-          __asm__("" : "+x"(acc_4));
-          w_3 = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(w_2)));
-          acc_5 = _mm256_fmadd_ps(v, w_3, acc_5);
-          __asm__("" : "+x"(acc_5));
-          acc_6 = _mm256_fmadd_ps(v_2, w_3, acc_6);
-          __asm__("" : "+x"(acc_6));
-          acc_7 = _mm256_fmadd_ps(v_3, w_3, acc_7);
-          __asm__("" : "+x"(acc_7));
-          acc_8 = _mm256_fmadd_ps(v_4, w_3, acc_8);
-          __asm__("" : "+x"(acc_8));
-          w += 4;
-          w_2 += 4;
-          rhs_at += args->rhs_stride;
-        }
-        _mm256_storeu_si256((__m256i *)out, _mm256_castps_si256(acc));
-        _mm256_storeu_si256((__m256i *)(out + 32), _mm256_castps_si256(acc_2));
-        _mm256_storeu_si256((__m256i *)(out + 64), _mm256_castps_si256(acc_3));
-        _mm256_storeu_si256((__m256i *)(out + 96), _mm256_castps_si256(acc_4));
-        _mm256_storeu_si256((__m256i *)out_2, _mm256_castps_si256(acc_5));
-        _mm256_storeu_si256((__m256i *)(out_2 + 32), _mm256_castps_si256(acc_6));
-        _mm256_storeu_si256((__m256i *)(out_2 + 64), _mm256_castps_si256(acc_7));
-        _mm256_storeu_si256((__m256i *)(out_2 + 96), _mm256_castps_si256(acc_8));
+        rhs_at += 128;
+        s_2 += 128;
+        ahead_at += args->k * 128;
       }
-      rhs += 128;
-      s_2 += 128;
-    }
-    // vectors loop
-    for (size_t i_vectors = 0; i_vectors < rest; ++i_vectors) {
-      uint8_t* const out = dst + s_2;
-      uint8_t* const out_2 = out_1 + s_2;
-      if (args->rhs_prefetch == 0) {
-        __m256 correction = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 64)));
-        __m256 old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)out));
-        __m256 acc = _mm256_mul_ps(old, correction);
-        correction = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(state_1 + 64)));
-        old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)out_2));
-        __m256 acc_2 = _mm256_mul_ps(old, correction);
-        const size_t k = args->k;
-        const uint8_t* w = lhs + 96;
-        const uint8_t* w_2 = state_1 + 96;
-        const uint8_t* rhs_at = rhs;
-        // k loop: 16 multiply-accumulates per iteration
-        for (size_t i_k = 0; i_k < k; ++i_k) {
-          const __m256 v = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)rhs_at));
-          __m256 w_3 = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(w)));
-          acc = _mm256_fmadd_ps(v, w_3, acc);
-          __asm__("" : "+x"(acc));
-          w_3 = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(w_2)));
-          acc_2 = _mm256_fmadd_ps(v, w_3, acc_2);
-          __asm__("" : "+x"(acc_2));
-          w += 4;
-          w_2 += 4;
-          rhs_at += args->rhs_stride;
+      // vectors loop
+      for (size_t i_vectors = 0; i_vectors < rest; ++i_vectors) {
+        uint8_t* const out = dst + s_2;
+        uint8_t* const out_2 = out_1 + s_2;
+        if (args->rhs_prefetch == 0) {
+          __m256 correction = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 64)));
+          __m256 old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)out));
+          __m256 acc = _mm256_mul_ps(old, correction);
+          correction = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(state_1 + 64)));
+          old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)out_2));
+          __m256 acc_2 = _mm256_mul_ps(old, correction);
+          const size_t k = args->k;
+          const uint8_t* w = lhs + 96;
+          const uint8_t* w_2 = state_1 + 96;
+          const uint8_t* rhs_2 = rhs_at;
+          // k loop: 16 multiply-accumulates per iteration
+          for (size_t i_k = 0; i_k < k; ++i_k) {
+            const __m256 v = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)rhs_2));
+            __m256 w_3 = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(w)));
+            acc = _mm256_fmadd_ps(v, w_3, acc);
+            __asm__("" : "+x"(acc));
+            w_3 = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(w_2)));
+            acc_2 = _mm256_fmadd_ps(v, w_3, acc_2);
+            __asm__("" : "+x"(acc_2));
+            w += 4;
+            w_2 += 4;
+            rhs_2 += args->rhs_stride;
+          }
+          _mm256_storeu_si256((__m256i *)out, _mm256_castps_si256(acc));
+          _mm256_storeu_si256((__m256i *)out_2, _mm256_castps_si256(acc_2));
+        } else {
+          __m256 correction = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 64)));
+          __m256 old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)out));
+          __m256 acc = _mm256_mul_ps(old, correction);
+          correction = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(state_1 + 64)));
+          old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)out_2));
+          __m256 acc_2 = _mm256_mul_ps(old, correction);
+          const size_t k = args->k;
+          const uint8_t* w = lhs + 96;
+          const uint8_t* w_2 = state_1 + 96;
+          const uint8_t* rhs_2 = rhs_at;
+          const uint8_t* ahead_2 = ahead_at;
+          // k loop: 16 multiply-accumulates per iteration
+          for (size_t i_k = 0; i_k < k; ++i_k) {
+            const __m256 v = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)rhs_2));
+            _mm_prefetch((const char *)ahead_2, _MM_HINT_T0);
+            __m256 w_3 = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(w)));
+            acc = _mm256_fmadd_ps(v, w_3, acc);
+            __asm__("" : "+x"(acc));
+            w_3 = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(w_2)));
+            acc_2 = _mm256_fmadd_ps(v, w_3, acc_2);
+            __asm__("" : "+x"(acc_2));
+            w += 4;
+            w_2 += 4;
+            rhs_2 += args->rhs_stride;
+            ahead_2 += 32;
+          }
+          _mm256_storeu_si256((__m256i *)out, _mm256_castps_si256(acc));
+          _mm256_storeu_si256((__m256i *)out_2, _mm256_castps_si256(acc_2));
         }
-        _mm256_storeu_si256((__m256i *)out, _mm256_castps_si256(acc));
-        _mm256_storeu_si256((__m256i *)out_2, _mm256_castps_si256(acc_2));
-      } else {
-        __m256 correction = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 64)));
-        __m256 old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)out));
-        __m256 acc = _mm256_mul_ps(old, correction);
-        correction = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(state_1 + 64)));
-        old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)out_2));
-        __m256 acc_2 = _mm256_mul_ps(old, correction);
-        const size_t k = args->k;
-        const uint8_t* w = lhs + 96;
-        const uint8_t* w_2 = state_1 + 96;
-        const uint8_t* rhs_at = rhs;
-        // k loop: 16 multiply-accumulates per iteration
-        for (size_t i_k = 0; i_k < k; ++i_k) {
-          const __m256 v = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)rhs_at));
-          const uint8_t* const ahead = rhs_at + args->rhs_prefetch;
-          _mm_prefetch((const char *)ahead, _MM_HINT_T0);
-          __m256 w_3 = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(w)));
-          acc = _mm256_fmadd_ps(v, w_3, acc);
-          __asm__("" : "+x"(acc));
-          w_3 = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(w_2)));
-          acc_2 = _mm256_fmadd_ps(v, w_3, acc_2);
-          __asm__("" : "+x"(acc_2));
-          w += 4;
-          w_2 += 4;
-          rhs_at += args->rhs_stride;
-        }
-        _mm256_storeu_si256((__m256i *)out, _mm256_castps_si256(acc));
-        _mm256_storeu_si256((__m256i *)out_2, _mm256_castps_si256(acc_2));
+        rhs_at += 32;
+        s_2 += 32;
+        ahead_at += args->k * 32;
       }
-      rhs += 32;
-      s_2 += 32;
+      lhs += args->lhs_stride * 2;
+      dst += args->dst_stride * 2;
     }
-    lhs += args->lhs_stride * 2;
-    dst += args->dst_stride * 2;
-  }
-  const size_t s_2 = (args->m >> 0) & 1;
-  // rows_1 loop
-  for (size_t i_rows_1 = 0; i_rows_1 < s_2; ++i_rows_1) {
-    const size_t n = args->n;
-    const size_t tiles = n / 32;
-    const size_t rest = (n - tiles * 32) >> 3;
-    const uint8_t* rhs = (const uint8_t*)args->rhs;
-    size_t s_3 = 0;
-    // columns loop
-    for (size_t i_columns = 0; i_columns < tiles; ++i_columns) {
-      uint8_t* const out = dst + s_3;
-      if (args->rhs_prefetch == 0) {
-        const __m256 correction =
-            _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 64)));
-        __m256 old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)out));
-        __m256 acc = _mm256_mul_ps(old, correction);
-        old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(out + 32)));
-        __m256 acc_2 = _mm256_mul_ps(old, correction);
-        old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(out + 64)));
-        __m256 acc_3 = _mm256_mul_ps(old, correction);
-        old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(out + 96)));
-        __m256 acc_4 = _mm256_mul_ps(old, correction);
-        const size_t k = args->k;
-        const uint8_t* w = lhs + 96;
-        const uint8_t* rhs_at = rhs;
-        // k loop: 32 multiply-accumulates per iteration
-        for (size_t i_k = 0; i_k < k; ++i_k) {
-          const __m256 v = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)rhs_at));
-          const __m256 v_2 =
-              _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(rhs_at + 32)));
-          const __m256 v_3 =
-              _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(rhs_at + 64)));
-          const __m256 v_4 =
-              _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(rhs_at + 96)));
-          const __m256 w_2 = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(w)));
-          acc = _mm256_fmadd_ps(v, w_2, acc);
-          __asm__("" : "+x"(acc));
-          acc_2 = _mm256_fmadd_ps(v_2, w_2, acc_2);
-          __asm__("" : "+x"(acc_2));
-          acc_3 = _mm256_fmadd_ps(v_3, w_2, acc_3);
-          __asm__("" : "+x"(acc_3));
-          acc_4 = _mm256_fmadd_ps(v_4, w_2, acc_4);
-          __asm__("" : "+x"(acc_4));
-          w += 4;
-          rhs_at += args->rhs_stride;
+    const size_t s_2 = (args->m >> 0) & 1;
+    // rows_1 loop
+    for (size_t i_rows_1 = 0; i_rows_1 < s_2; ++i_rows_1) {
+      const size_t n = args->n;
+      const size_t tiles = n / 32;
+      const size_t rest = (n - tiles * 32) >> 3;
+      const uint8_t* rhs_at = rhs;
+      size_t s_3 = 0;
+      const uint8_t* ahead_at = ahead;
+      // columns loop
+      for (size_t i_columns = 0; i_columns < tiles; ++i_columns) {
+        uint8_t* const out = dst + s_3;
+        if (args->rhs_prefetch == 0) {
+          const __m256 correction =
+              _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 64)));
+          __m256 old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)out));
+          __m256 acc = _mm256_mul_ps(old, correction);
+          old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(out + 32)));
+          __m256 acc_2 = _mm256_mul_ps(old, correction);
+          old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(out + 64)));
+          __m256 acc_3 = _mm256_mul_ps(old, correction);
+          old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(out + 96)));
+          __m256 acc_4 = _mm256_mul_ps(old, correction);
+          const size_t k = args->k;
+          const uint8_t* w = lhs + 96;
+          const uint8_t* rhs_2 = rhs_at;
+          // k loop: 32 multiply-accumulates per iteration
+          for (size_t i_k = 0; i_k < k; ++i_k) {
+            const __m256 v = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)rhs_2));
+            const __m256 v_2 =
+                _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(rhs_2 + 32)));
+            const __m256 v_3 =
+                _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(rhs_2 + 64)));
+            const __m256 v_4 =
+                _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(rhs_2 + 96)));
+            const __m256 w_2 = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(w)));
+            acc = _mm256_fmadd_ps(v, w_2, acc);
+            __asm__("" : "+x"(acc));
+            acc_2 = _mm256_fmadd_ps(v_2, w_2, acc_2);
+            __asm__("" : "+x"(acc_2));
+            acc_3 = _mm256_fmadd_ps(v_3, w_2, acc_3);
+            __asm__("" : "+x"(acc_3));
+            acc_4 = _mm256_fmadd_ps(v_4, w_2, acc_4);
+            __asm__("" : "+x"(acc_4));
+            w += 4;
+            rhs_2 += args->rhs_stride;
+          }
+          _mm256_storeu_si256((__m256i *)out, _mm256_castps_si256(acc));
+          _mm256_storeu_si256((__m256i *)(out + 32), _mm256_castps_si256(acc_2));
+          _mm256_storeu_si256((__m256i *)(out + 64), _mm256_castps_si256(acc_3));
+          _mm256_storeu_si256((__m256i *)(out + 96), _mm256_castps_si256(acc_4));
+        } else {
+          const __m256 correction =
+              _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 64)));
+          __m256 old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)out));
+          __m256 acc = _mm256_mul_ps(old, correction);
+          old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(out + 32)));
+          __m256 acc_2 = _mm256_mul_ps(old, correction);
+          old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(out + 64)));
+          __m256 acc_3 = _mm256_mul_ps(old, correction);
+          old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(out + 96)));
+          __m256 acc_4 = _mm256_mul_ps(old, correction);
+          const size_t k = args->k;
+          const uint8_t* w = lhs + 96;
+          const uint8_t* rhs_2 = rhs_at;
+          const uint8_t* ahead_2 = ahead_at;
+          // k loop: 32 multiply-accumulates per iteration
+          for (size_t i_k = 0; i_k < k; ++i_k) {
+            const __m256 v = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)rhs_2));
+            const __m256 v_2 =
+                _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(rhs_2 + 32)));
+            const __m256 v_3 =
+                _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(rhs_2 + 64)));
+            const __m256 v_4 =
+                _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(rhs_2 + 96)));
+            _mm_prefetch((const char *)ahead_2, _MM_HINT_T0);
+            _mm_prefetch((const char *)(ahead_2 + 64), _MM_HINT_T0);
+            const __m256 w_2 = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(w)));
+            acc = _mm256_fmadd_ps(v, w_2, acc);
+            __asm__("" : "+x"(acc));
+            acc_2 = _mm256_fmadd_ps(v_2, w_2, acc_2);
+            __asm__("" : "+x"(acc_2));
+            acc_3 = _mm256_fmadd_ps(v_3, w_2, acc_3);
+            __asm__("" : "+x"(acc_3));
+            acc_4 = _mm256_fmadd_ps(v_4, w_2, acc_4);
+            __asm__("" : "+x"(acc_4));
+            w += 4;
+            rhs_2 += args->rhs_stride;
+            ahead_2 += 128;
+          }
+          _mm256_storeu_si256((__m256i *)out, _mm256_castps_si256(acc));
+          _mm256_storeu_si256((__m256i *)(out + 32), _mm256_castps_si256(acc_2));
+          _mm256_storeu_si256((__m256i *)(out + 64), _mm256_castps_si256(acc_3));
+          _mm256_storeu_si256((__m256i *)(out + 96), _mm256_castps_si256(acc_4));
         }
-        _mm256_storeu_si256((__m256i *)out, _mm256_castps_si256(acc));
-        _mm256_storeu_si256((__m256i *)(out + 32), _mm256_castps_si256(acc_2));
-        _mm256_storeu_si256((__m256i *)(out + 64), _mm256_castps_si256(acc_3));
-        _mm256_storeu_si256((__m256i *)(out + 96), _mm256_castps_si256(acc_4));
-      } else {
-        const __m256 correction =
-            _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 64)));
-        __m256 old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)out));
-        __m256 acc = _mm256_mul_ps(old, correction);
-        old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(out + 32)));
-        __m256 acc_2 = _mm256_mul_ps(old, correction);
-        old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(out + 64)));
-        __m256 acc_3 = _mm256_mul_ps(old, correction);
-        old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(out + 96)));
-        __m256 acc_4 = _mm256_mul_ps(old, correction);
-        const size_t k = args->k;
-        const uint8_t* w = lhs + 96;
-        const uint8_t* rhs_at = rhs;
-        // k loop: 32 multiply-accumulates per iteration
-        for (size_t i_k = 0; i_k < k; ++i_k) {
-          const __m256 v = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)rhs_at));
-          const __m256 v_2 =
-              _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(rhs_at + 32)));
-          const __m256 v_3 =
-              _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(rhs_at + 64)));
-          const __m256 v_4 =
-              _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(rhs_at + 96)));
-          const uint8_t* const ahead = rhs_at + args->rhs_prefetch;
-          _mm_prefetch((const char *)ahead, _MM_HINT_T0);
-          _mm_prefetch((const char *)(ahead + 64), _MM_HINT_T0);
-          const __m256 w_2 = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(w)));
-          acc = _mm256_fmadd_ps(v, w_2, acc);
-          __asm__("" : "+x"(acc));
-          acc_2 = _mm256_fmadd_ps(v_2, w_2, acc_2);
-          __asm__("" : "+x"(acc_2));
-          acc_3 = _mm256_fmadd_ps(v_3, w_2, acc_3);
-          __asm__("" : "+x"(acc_3));
-          acc_4 = _mm256_fmadd_ps(v_4, w_2, acc_4);
-          __asm__("" : "+x"(acc_4));
-          w += 4;
-          rhs_at += args->rhs_stride;
-        }
-        _mm256_storeu_si256((__m256i *)out, _mm256_castps_si256(acc));
-        _mm256_storeu_si256((__m256i *)(out + 32), _mm256_castps_si256(acc_2));
-        _mm256_storeu_si256((__m256i *)(out + 64), _mm256_castps_si256(acc_3));
-        _mm256_storeu_si256((__m256i *)(out + 96), _mm256_castps_si256(acc_4));
+        rhs_at += 128;
+        s_3 += 128;
+        ahead_at += args->k * 128;
       }
-      rhs += 128;
-      s_3 += 128;
-    }
-    // vectors loop
-    for (size_t i_vectors = 0; i_vectors < rest; ++i_vectors) {
-      uint8_t* const out = dst + s_3;
-      if (args->rhs_prefetch == 0) {
-        const __m256 correction =
-            _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 64)));
-        const __m256 old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)out));
-        __m256 acc = _mm256_mul_ps(old, correction);
-        const size_t k = args->k;
-        const uint8_t* w = lhs + 96;
-        const uint8_t* rhs_at = rhs;
-        // k loop: 8 multiply-accumulates per iteration
-        for (size_t i_k = 0; i_k < k; ++i_k) {
-          const __m256 v = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)rhs_at));
-          const __m256 w_2 = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(w)));
-          acc = _mm256_fmadd_ps(v, w_2, acc);
-          __asm__("" : "+x"(acc));
-          w += 4;
-          rhs_at += args->rhs_stride;
+      // vectors loop
+      for (size_t i_vectors = 0; i_vectors < rest; ++i_vectors) {
+        uint8_t* const out = dst + s_3;
+        if (args->rhs_prefetch == 0) {
+          const __m256 correction =
+              _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 64)));
+          const __m256 old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)out));
+          __m256 acc = _mm256_mul_ps(old, correction);
+          const size_t k = args->k;
+          const uint8_t* w = lhs + 96;
+          const uint8_t* rhs_2 = rhs_at;
+          // k loop: 8 multiply-accumulates per iteration
+          for (size_t i_k = 0; i_k < k; ++i_k) {
+            const __m256 v = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)rhs_2));
+            const __m256 w_2 = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(w)));
+            acc = _mm256_fmadd_ps(v, w_2, acc);
+            __asm__("" : "+x"(acc));
+            w += 4;
+            rhs_2 += args->rhs_stride;
+          }
+          _mm256_storeu_si256((__m256i *)out, _mm256_castps_si256(acc));
+        } else {
+          const __m256 correction =
+              _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 64)));
+          const __m256 old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)out));
+          __m256 acc = _mm256_mul_ps(old, correction);
+          const size_t k = args->k;
+          const uint8_t* w = lhs + 96;
+          const uint8_t* rhs_2 = rhs_at;
+          const uint8_t* ahead_2 = ahead_at;
+          // k loop: 8 multiply-accumulates per iteration
+          for (size_t i_k = 0; i_k < k; ++i_k) {
+            const __m256 v = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)rhs_2));
+            _mm_prefetch((const char *)ahead_2, _MM_HINT_T0);
+            const __m256 w_2 = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(w)));
+            acc = _mm256_fmadd_ps(v, w_2, acc);
+            __asm__("" : "+x"(acc));
+            w += 4;
+            rhs_2 += args->rhs_stride;
+            ahead_2 += 32;
+          }
+          _mm256_storeu_si256((__m256i *)out, _mm256_castps_si256(acc));
         }
-        _mm256_storeu_si256((__m256i *)out, _mm256_castps_si256(acc));
-      } else {
-        const __m256 correction =
-            _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 64)));
-        const __m256 old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)out));
-        __m256 acc = _mm256_mul_ps(old, correction);
-        const size_t k = args->k;
-        const uint8_t* w = lhs + 96;
-        const uint8_t* rhs_at = rhs;
-        // k loop: 8 multiply-accumulates per iteration
-        for (size_t i_k = 0; i_k < k; ++i_k) {
-          const __m256 v = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)rhs_at));
-          const uint8_t* const ahead = rhs_at + args->rhs_prefetch;
-          _mm_prefetch((const char *)ahead, _MM_HINT_T0);
-          const __m256 w_2 = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(w)));
-          acc = _mm256_fmadd_ps(v, w_2, acc);
-          __asm__("" : "+x"(acc));
-          w += 4;
-          rhs_at += args->rhs_stride;
-        }
-        _mm256_storeu_si256((__m256i *)out, _mm256_castps_si256(acc));
+        rhs_at += 32;
+        s_3 += 32;
+        ahead_at += args->k * 32;
       }
-      rhs += 32;
-      s_3 += 32;
+      lhs += args->lhs_stride;
+      dst += args->dst_stride;
     }
-    lhs += args->lhs_stride;
-    dst += args->dst_stride;
+    rhs += args->rhs_head_stride;
+    ahead += share;
   }
 }
 

@@ -31,618 +31,641 @@ extern "C" {
 void tw_attention_values_f32_f32_f32_4x16_neon(const tw_args* args);
 
 void tw_attention_values_f32_f32_f32_4x16_neon(const tw_args* args) {
-  const size_t s = args->m >> 2;
+  const uint8_t* rhs = (const uint8_t*)args->rhs;
+  const size_t share = args->k * (args->n * 4);
   const uint8_t* lhs = (const uint8_t*)args->lhs;
   uint8_t* dst = (uint8_t*)args->dst;
-  // rows_4 loop
-  for (size_t i_rows_4 = 0; i_rows_4 < s; ++i_rows_4) {
-    const size_t lhs_stride = args->lhs_stride;
-    const uint8_t* const state_1 = lhs + lhs_stride;
-    const uint8_t* const state_2 = state_1 + lhs_stride;
-    const uint8_t* const state_3 = state_2 + lhs_stride;
-    const size_t dst_stride = args->dst_stride;
-    uint8_t* const out_1 = dst + dst_stride;
-    uint8_t* const out_2 = out_1 + dst_stride;
-    uint8_t* const out_3 = out_2 + dst_stride;
-    const size_t n = args->n;
-    const size_t tiles = n / 16;
-    const size_t rest = (n - tiles * 16) >> 2;
-    const uint8_t* rhs = (const uint8_t*)args->rhs;
-    size_t s_2 = 0;
-    // columns loop
-    for (size_t i_columns = 0; i_columns < tiles; ++i_columns) {
-      uint8_t* const out = dst + s_2;
-      uint8_t* const out_4 = out_1 + s_2;
-      uint8_t* const out_5 = out_2 + s_2;
-      uint8_t* const out_6 = out_3 + s_2;
-      if (args->rhs_prefetch == 0) {
-        float32x4_t correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 32)));
-        float32x4_t old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out));
-        float32x4_t acc = vmulq_f32(old, correction);
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out + 16)));
-        float32x4_t acc_2 = vmulq_f32(old, correction);
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out + 32)));
-        float32x4_t acc_3 = vmulq_f32(old, correction);
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out + 48)));
-        float32x4_t acc_4 = vmulq_f32(old, correction);
-        correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(state_1 + 32)));
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out_4));
-        float32x4_t acc_5 = vmulq_f32(old, correction);
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_4 + 16)));
-        float32x4_t acc_6 = vmulq_f32(old, correction);
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_4 + 32)));
-        float32x4_t acc_7 = vmulq_f32(old, correction);
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_4 + 48)));
-        float32x4_t acc_8 = vmulq_f32(old, correction);
-        correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(state_2 + 32)));
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out_5));
-        float32x4_t acc_9 = vmulq_f32(old, correction);
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_5 + 16)));
-        float32x4_t acc_10 = vmulq_f32(old, correction);
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_5 + 32)));
-        float32x4_t acc_11 = vmulq_f32(old, correction);
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_5 + 48)));
-        float32x4_t acc_12 = vmulq_f32(old, correction);
-        correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(state_3 + 32)));
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out_6));
-        float32x4_t acc_13 = vmulq_f32(old, correction);
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_6 + 16)));
-        float32x4_t acc_14 = vmulq_f32(old, correction);
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_6 + 32)));
-        float32x4_t acc_15 = vmulq_f32(old, correction);
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_6 + 48)));
-        float32x4_t acc_16 = vmulq_f32(old, correction);
-        const size_t k = args->k;
-        const uint8_t* w = lhs + 48;
-        const uint8_t* w_2 = state_1 + 48;
-        const uint8_t* w_3 = state_2 + 48;
-        const uint8_t* w_4 = state_3 + 48;
-        const uint8_t* rhs_at = rhs;
-        // k loop: 64 multiply-accumulates per iteration
-        for (size_t i_k = 0; i_k < k; ++i_k) {
-          const float32x4_t v = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)rhs_at));
-          const float32x4_t v_2 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(rhs_at + 16)));
-          const float32x4_t v_3 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(rhs_at + 32)));
-          const float32x4_t v_4 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(rhs_at + 48)));
-          float32x4_t w_5 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w)));
-          acc = vfmaq_f32(acc, v, w_5);
-          acc_2 = vfmaq_f32(acc_2, v_2, w_5);
-          acc_3 = vfmaq_f32(acc_3, v_3, w_5);
-          acc_4 = vfmaq_f32(acc_4, v_4, w_5);
-          w_5 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w_2)));
-          acc_5 = vfmaq_f32(acc_5, v, w_5);
-          acc_6 = vfmaq_f32(acc_6, v_2, w_5);
-          acc_7 = vfmaq_f32(acc_7, v_3, w_5);
-          acc_8 = vfmaq_f32(acc_8, v_4, w_5);
-          w_5 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w_3)));
-          acc_9 = vfmaq_f32(acc_9, v, w_5);
-          acc_10 = vfmaq_f32(acc_10, v_2, w_5);
-          acc_11 = vfmaq_f32(acc_11, v_3, w_5);
-          acc_12 = vfmaq_f32(acc_12, v_4, w_5);
-          w_5 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w_4)));
-          acc_13 = vfmaq_f32(acc_13, v, w_5);
-          acc_14 = vfmaq_f32(acc_14, v_2, w_5);
-          acc_15 = vfmaq_f32(acc_15, v_3, w_5);
-          acc_16 = vfmaq_f32(acc_16, v_4, w_5);
-          w += 4;
-          w_2 += 4;
-          w_3 += 4;
-          w_4 += 4;
-          rhs_at += args->rhs_stride;
+  const uint8_t* ahead = rhs + args->rhs_prefetch;
+  // heads loop
+  for (size_t i_heads = 0; i_heads < args->heads; ++i_heads) {
+    const size_t s = args->m >> 2;
+    // rows_4 loop
+    for (size_t i_rows_4 = 0; i_rows_4 < s; ++i_rows_4) {
+      const size_t lhs_stride = args->lhs_stride;
+      const uint8_t* const state_1 = lhs + lhs_stride;
+      const uint8_t* const state_2 = state_1 + lhs_stride;
+      const uint8_t* const state_3 = state_2 + lhs_stride;
+      const size_t dst_stride = args->dst_stride;
+      uint8_t* const out_1 = dst + dst_stride;
+      uint8_t* const out_2 = out_1 + dst_stride;
+      uint8_t* const out_3 = out_2 + dst_stride;
+      const size_t n = args->n;
+      const size_t tiles = n / 16;
+      const size_t rest = (n - tiles * 16) >> 2;
+      const uint8_t* rhs_at = rhs;
+      size_t s_2 = 0;
+      const uint8_t* ahead_at = ahead;
+      // columns loop
+      for (size_t i_columns = 0; i_columns < tiles; ++i_columns) {
+        uint8_t* const out = dst + s_2;
+        uint8_t* const out_4 = out_1 + s_2;
+        uint8_t* const out_5 = out_2 + s_2;
+        uint8_t* const out_6 = out_3 + s_2;
+        if (args->rhs_prefetch == 0) {
+          float32x4_t correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 32)));
+          float32x4_t old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out));
+          float32x4_t acc = vmulq_f32(old, correction);
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out + 16)));
+          float32x4_t acc_2 = vmulq_f32(old, correction);
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out + 32)));
+          float32x4_t acc_3 = vmulq_f32(old, correction);
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out + 48)));
+          float32x4_t acc_4 = vmulq_f32(old, correction);
+          correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(state_1 + 32)));
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out_4));
+          float32x4_t acc_5 = vmulq_f32(old, correction);
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_4 + 16)));
+          float32x4_t acc_6 = vmulq_f32(old, correction);
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_4 + 32)));
+          float32x4_t acc_7 = vmulq_f32(old, correction);
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_4 + 48)));
+          float32x4_t acc_8 = vmulq_f32(old, correction);
+          correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(state_2 + 32)));
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out_5));
+          float32x4_t acc_9 = vmulq_f32(old, correction);
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_5 + 16)));
+          float32x4_t acc_10 = vmulq_f32(old, correction);
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_5 + 32)));
+          float32x4_t acc_11 = vmulq_f32(old, correction);
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_5 + 48)));
+          float32x4_t acc_12 = vmulq_f32(old, correction);
+          correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(state_3 + 32)));
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out_6));
+          float32x4_t acc_13 = vmulq_f32(old, correction);
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_6 + 16)));
+          float32x4_t acc_14 = vmulq_f32(old, correction);
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_6 + 32)));
+          float32x4_t acc_15 = vmulq_f32(old, correction);
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_6 + 48)));
+          float32x4_t acc_16 = vmulq_f32(old, correction);
+          const size_t k = args->k;
+          const uint8_t* w = lhs + 48;
+          const uint8_t* w_2 = state_1 + 48;
+          const uint8_t* w_3 = state_2 + 48;
+          const uint8_t* w_4 = state_3 + 48;
+          const uint8_t* rhs_2 = rhs_at;
+          // k loop: 64 multiply-accumulates per iteration
+          for (size_t i_k = 0; i_k < k; ++i_k) {
+            const float32x4_t v = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)rhs_2));
+            const float32x4_t v_2 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(rhs_2 + 16)));
+            const float32x4_t v_3 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(rhs_2 + 32)));
+            const float32x4_t v_4 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(rhs_2 + 48)));
+            float32x4_t w_5 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w)));
+            acc = vfmaq_f32(acc, v, w_5);
+            acc_2 = vfmaq_f32(acc_2, v_2, w_5);
+            acc_3 = vfmaq_f32(acc_3, v_3, w_5);
+            acc_4 = vfmaq_f32(acc_4, v_4, w_5);
+            w_5 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w_2)));
+            acc_5 = vfmaq_f32(acc_5, v, w_5);
+            acc_6 = vfmaq_f32(acc_6, v_2, w_5);
+            acc_7 = vfmaq_f32(acc_7, v_3, w_5);
+            acc_8 = vfmaq_f32(acc_8, v_4, w_5);
+            w_5 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w_3)));
+            acc_9 = vfmaq_f32(acc_9, v, w_5);
+            acc_10 = vfmaq_f32(acc_10, v_2, w_5);
+            acc_11 = vfmaq_f32(acc_11, v_3, w_5);
+            acc_12 = vfmaq_f32(acc_12, v_4, w_5);
+            w_5 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w_4)));
+            acc_13 = vfmaq_f32(acc_13, v, w_5);
+            acc_14 = vfmaq_f32(acc_14, v_2, w_5);
+            acc_15 = vfmaq_f32(acc_15, v_3, w_5);
+            acc_16 = vfmaq_f32(acc_16, v_4, w_5);
+            w += 4;
+            w_2 += 4;
+            w_3 += 4;
+            w_4 += 4;
+            rhs_2 += args->rhs_stride;
+          }
+          vst1q_s8((int8_t *)out, vreinterpretq_s8_f32(acc));
+          vst1q_s8((int8_t *)(out + 16), vreinterpretq_s8_f32(acc_2));
+          vst1q_s8((int8_t *)(out + 32), vreinterpretq_s8_f32(acc_3));
+          vst1q_s8((int8_t *)(out + 48), vreinterpretq_s8_f32(acc_4));
+          vst1q_s8((int8_t *)out_4, vreinterpretq_s8_f32(acc_5));
+          vst1q_s8((int8_t *)(out_4 + 16), vreinterpretq_s8_f32(acc_6));
+          vst1q_s8((int8_t *)(out_4 + 32), vreinterpretq_s8_f32(acc_7));
+          vst1q_s8((int8_t *)(out_4 + 48), vreinterpretq_s8_f32(acc_8));
+          vst1q_s8((int8_t *)out_5, vreinterpretq_s8_f32(acc_9));
+          vst1q_s8((int8_t *)(out_5 + 16), vreinterpretq_s8_f32(acc_10));
+          vst1q_s8((int8_t *)(out_5 + 32), vreinterpretq_s8_f32(acc_11));
+          vst1q_s8((int8_t *)(out_5 + 48), vreinterpretq_s8_f32(acc_12));
+          vst1q_s8((int8_t *)out_6, vreinterpretq_s8_f32(acc_13));
+          vst1q_s8((int8_t *)(out_6 + 16), vreinterpretq_s8_f32(acc_14));
+          vst1q_s8((int8_t *)(out_6 + 32), vreinterpretq_s8_f32(acc_15));
+          vst1q_s8((int8_t *)(out_6 + 48), vreinterpretq_s8_f32(acc_16));
+        } else {
+          float32x4_t correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 32)));
+          float32x4_t old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out));
+          float32x4_t acc = vmulq_f32(old, correction);
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out + 16)));
+          float32x4_t acc_2 = vmulq_f32(old, correction);
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out + 32)));
+          float32x4_t acc_3 = vmulq_f32(old, correction);
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out + 48)));
+          float32x4_t acc_4 = vmulq_f32(old, correction);
+          correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(state_1 + 32)));
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out_4));
+          float32x4_t acc_5 = vmulq_f32(old, correction);
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_4 + 16)));
+          float32x4_t acc_6 = vmulq_f32(old, correction);
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_4 + 32)));
+          float32x4_t acc_7 = vmulq_f32(old, correction);
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_4 + 48)));
+          float32x4_t acc_8 = vmulq_f32(old, correction);
+          correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(state_2 + 32)));
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out_5));
+          float32x4_t acc_9 = vmulq_f32(old, correction);
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_5 + 16)));
+          float32x4_t acc_10 = vmulq_f32(old, correction);
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_5 + 32)));
+          float32x4_t acc_11 = vmulq_f32(old, correction);
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_5 + 48)));
+          float32x4_t acc_12 = vmulq_f32(old, correction);
+          correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(state_3 + 32)));
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out_6));
+          float32x4_t acc_13 = vmulq_f32(old, correction);
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_6 + 16)));
+          float32x4_t acc_14 = vmulq_f32(old, correction);
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_6 + 32)));
+          float32x4_t acc_15 = vmulq_f32(old, correction);
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_6 + 48)));
+          float32x4_t acc_16 = vmulq_f32(old, correction);
+          const size_t k = args->k;
+          const uint8_t* w = lhs + 48;
+          const uint8_t* w_2 = state_1 + 48;
+          const uint8_t* w_3 = state_2 + 48;
+          const uint8_t* w_4 = state_3 + 48;
+          const uint8_t* rhs_2 = rhs_at;
+          const uint8_t* ahead_2 = ahead_at;
+          // k loop: 64 multiply-accumulates per iteration
+          for (size_t i_k = 0; i_k < k; ++i_k) {
+            const float32x4_t v = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)rhs_2));
+            const float32x4_t v_2 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(rhs_2 + 16)));
+            const float32x4_t v_3 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(rhs_2 + 32)));
+            const float32x4_t v_4 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(rhs_2 + 48)));
+            __builtin_prefetch((const void *)ahead_2, 0, 3);
+            float32x4_t w_5 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w)));
+            acc = vfmaq_f32(acc, v, w_5);
+            acc_2 = vfmaq_f32(acc_2, v_2, w_5);
+            acc_3 = vfmaq_f32(acc_3, v_3, w_5);
+            acc_4 = vfmaq_f32(acc_4, v_4, w_5);
+            w_5 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w_2)));
+            acc_5 = vfmaq_f32(acc_5, v, w_5);
+            acc_6 = vfmaq_f32(acc_6, v_2, w_5);
+            acc_7 = vfmaq_f32(acc_7, v_3, w_5);
+            acc_8 = vfmaq_f32(acc_8, v_4, w_5);
+            w_5 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w_3)));
+            acc_9 = vfmaq_f32(acc_9, v, w_5);
+            acc_10 = vfmaq_f32(acc_10, v_2, w_5);
+            acc_11 = vfmaq_f32(acc_11, v_3, w_5);
+            acc_12 = vfmaq_f32(acc_12, v_4, w_5);
+            w_5 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w_4)));
+            acc_13 = vfmaq_f32(acc_13, v, w_5);
+            acc_14 = vfmaq_f32(acc_14, v_2, w_5);
+            acc_15 = vfmaq_f32(acc_15, v_3, w_5);
+            acc_16 = vfmaq_f32(acc_16, v_4, w_5);
+            w += 4;
+            w_2 += 4;
+            w_3 += 4;
+            w_4 += 4;
+            rhs_2 += args->rhs_stride;
+            ahead_2 += 64;
+          }
+          vst1q_s8((int8_t *)out, vreinterpretq_s8_f32(acc));
+          vst1q_s8((int8_t *)(out + 16), vreinterpretq_s8_f32(acc_2));
+          vst1q_s8((int8_t *)(out + 32), vreinterpretq_s8_f32(acc_3));
+          vst1q_s8((int8_t *)(out + 48), vreinterpretq_s8_f32(acc_4));
+          vst1q_s8((int8_t *)out_4, vreinterpretq_s8_f32(acc_5));
+          vst1q_s8((int8_t *)(out_4 + 16), vreinterpretq_s8_f32(acc_6));
+          vst1q_s8((int8_t *)(out_4 + 32), vreinterpretq_s8_f32(acc_7));
+          vst1q_s8((int8_t *)(out_4 + 48), vreinterpretq_s8_f32(acc_8));
+          vst1q_s8((int8_t *)out_5, vreinterpretq_s8_f32(acc_9));
+          vst1q_s8((int8_t *)(out_5 + 16), vreinterpretq_s8_f32(acc_10));
+          vst1q_s8((int8_t *)(out_5 + 32), vreinterpretq_s8_f32(acc_11));
+          vst1q_s8((int8_t *)(out_5 + 48), vreinterpretq_s8_f32(acc_12));
+          vst1q_s8((int8_t *)out_6, vreinterpretq_s8_f32(acc_13));
+          vst1q_s8((int8_t *)(out_6 + 16), vreinterpretq_s8_f32(acc_14));
+          vst1q_s8((int8_t *)(out_6 + 32), vreinterpretq_s8_f32(acc_15));
+          vst1q_s8((int8_t *)(out_6 + 48), vreinterpretq_s8_f32(acc_16));
         }
-        vst1q_s8((int8_t *)out, vreinterpretq_s8_f32(acc));
-        vst1q_s8((int8_t *)(out + 16), vreinterpretq_s8_f32(acc_2));
-        vst1q_s8((int8_t *)(out + 32), vreinterpretq_s8_f32(acc_3));
-        vst1q_s8((int8_t *)(out + 48), vreinterpretq_s8_f32(acc_4));
-        vst1q_s8((int8_t *)out_4, vreinterpretq_s8_f32(acc_5));
-        vst1q_s8((int8_t *)(out_4 + 16), vreinterpretq_s8_f32(acc_6));
-        vst1q_s8((int8_t *)(out_4 + 32), vreinterpretq_s8_f32(acc_7));
-        vst1q_s8((int8_t *)(out_4 + 48), vreinterpretq_s8_f32(acc_8));
-        vst1q_s8((int8_t *)out_5, vreinterpretq_s8_f32(acc_9));
-        vst1q_s8((int8_t *)(out_5 + 16), vreinterpretq_s8_f32(acc_10));
-        vst1q_s8((int8_t *)(out_5 + 32), vreinterpretq_s8_f32(acc_11));
-        vst1q_s8((int8_t *)(out_5 + 48), vreinterpretq_s8_f32(acc_12));
-        vst1q_s8((int8_t *)out_6, vreinterpretq_s8_f32(acc_13));
-        vst1q_s8((int8_t *)(out_6 + 16), vreinterpretq_s8_f32(acc_14));
-        vst1q_s8((int8_t *)(out_6 + 32), vreinterpretq_s8_f32(acc_15));
-        vst1q_s8((int8_t *)(out_6 + 48), vreinterpretq_s8_f32(acc_16));
-      } else {
-        float32x4_t correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 32)));
-        float32x4_t old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out));
-        float32x4_t acc = vmulq_f32(old, correction);
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out + 16)));
-        float32x4_t acc_2 = vmulq_f32(old, correction);
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out + 32)));
-        float32x4_t acc_3 = vmulq_f32(old, correction);
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out + 48)));
-        float32x4_t acc_4 = vmulq_f32(old, correction);
-        correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(state_1 + 32)));
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out_4));
-        float32x4_t acc_5 = vmulq_f32(old, correction);
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_4 + 16)));
-        float32x4_t acc_6 = vmulq_f32(old, correction);
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_4 + 32)));
-        float32x4_t acc_7 = vmulq_f32(old, correction);
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_4 + 48)));
-        float32x4_t acc_8 = vmulq_f32(old, correction);
-        correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(state_2 + 32)));
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out_5));
-        float32x4_t acc_9 = vmulq_f32(old, correction);
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_5 + 16)));
-        float32x4_t acc_10 = vmulq_f32(old, correction);
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_5 + 32)));
-        float32x4_t acc_11 = vmulq_f32(old, correction);
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_5 + 48)));
-        float32x4_t acc_12 = vmulq_f32(old, correction);
-        correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(state_3 + 32)));
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out_6));
-        float32x4_t acc_13 = vmulq_f32(old, correction);
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_6 + 16)));
-        float32x4_t acc_14 = vmulq_f32(old, correction);
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_6 + 32)));
-        float32x4_t acc_15 = vmulq_f32(old, correction);
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_6 + 48)));
-        float32x4_t acc_16 = vmulq_f32(old, correction);
-        const size_t k = args->k;
-        const uint8_t* w = lhs + 48;
-        const uint8_t* w_2 = state_1 + 48;
-        const uint8_t* w_3 = state_2 + 48;
-        const uint8_t* w_4 = state_3 + 48;
-        const uint8_t* rhs_at = rhs;
-        // k loop: 64 multiply-accumulates per iteration
-        for (size_t i_k = 0; i_k < k; ++i_k) {
-          const float32x4_t v = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)rhs_at));
-          const float32x4_t v_2 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(rhs_at + 16)));
-          const float32x4_t v_3 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(rhs_at + 32)));
-          const float32x4_t v_4 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(rhs_at + 48)));
-          const uint8_t* const ahead = rhs_at + args->rhs_prefetch;
-          __builtin_prefetch((const void *)ahead, 0, 3);
-          float32x4_t w_5 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w)));
-          acc = vfmaq_f32(acc, v, w_5);
-          acc_2 = vfmaq_f32(acc_2, v_2, w_5);
-          acc_3 = vfmaq_f32(acc_3, v_3, w_5);
-          acc_4 = vfmaq_f32(acc_4, v_4, w_5);
-          w_5 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w_2)));
-          acc_5 = vfmaq_f32(acc_5, v, w_5);
-          acc_6 = vfmaq_f32(acc_6, v_2, w_5);
-          acc_7 = vfmaq_f32(acc_7, v_3, w_5);
-          acc_8 = vfmaq_f32(acc_8, v_4, w_5);
-          w_5 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w_3)));
-          acc_9 = vfmaq_f32(acc_9, v, w_5);
-          acc_10 = vfmaq_f32(acc_10, v_2, w_5);
-          acc_11 = vfmaq_f32(acc_11, v_3, w_5);
-          acc_12 = vfmaq_f32(acc_12, v_4, w_5);
-          w_5 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w_4)));
-          acc_13 = vfmaq_f32(acc_13, v, w_5);
-          acc_14 = vfmaq_f32(acc_14, v_2, w_5);
-          acc_15 = vfmaq_f32(acc_15, v_3, w_5);
-          acc_16 = vfmaq_f32(acc_16, v_4, w_5);
-          w += 4;
-          w_2 += 4;
-          w_3 += 4;
-          w_4 += 4;
-          rhs_at += args->rhs_stride;
-        }
-        vst1q_s8((int8_t *)out, vreinterpretq_s8_f32(acc));
-        vst1q_s8((int8_t *)(out + 16), vreinterpretq_s8_f32(acc_2));
-        vst1q_s8((int8_t *)(out + 32), vreinterpretq_s8_f32(acc_3));
-        vst1q_s8((int8_t *)(out + 48), vreinterpretq_s8_f32(acc_4));
-        vst1q_s8((int8_t *)out_4, vreinterpretq_s8_f32(acc_5));
-        vst1q_s8((int8_t *)(out_4 + 16), vreinterpretq_s8_f32(acc_6));
-        vst1q_s8((int8_t *)(out_4 + 32), vreinterpretq_s8_f32(acc_7));
-        vst1q_s8((int8_t *)(out_4 + 48), vreinterpretq_s8_f32(acc_8));
-        vst1q_s8((int8_t *)out_5, vreinterpretq_s8_f32(acc_9));
-        vst1q_s8((int8_t *)(out_5 + 16), vreinterpretq_s8_f32(acc_10));
-        vst1q_s8((int8_t *)(out_5 + 32), vreinterpretq_s8_f32(acc_11));
-        vst1q_s8((int8_t *)(out_5 + 48), vreinterpretq_s8_f32(acc_12));
-        vst1q_s8((int8_t *)out_6, vreinterpretq_s8_f32(acc_13));
-        vst1q_s8((int8_t *)(out_6 + 16), vreinterpretq_s8_f32(acc_14));
-        vst1q_s8((int8_t *)(out_6 + 32), vreinterpretq_s8_f32(acc_15));
-        vst1q_s8((int8_t *)(out_6 + 48), vreinterpretq_s8_f32(acc_16));
+        rhs_at += 64;
+        s_2 += 64;
+        ahead_at += args->k * 64;
       }
-      rhs += 64;
-      s_2 += 64;
-    }
-    // vectors loop
-    for (size_t i_vectors = 0; i_vectors < rest; ++i_vectors) {
-      uint8_t* const out = dst + s_2;
-      uint8_t* const out_4 = out_1 + s_2;
-      uint8_t* const out_5 = out_2 + s_2;
-      uint8_t* const out_6 = out_3 + s_2;
-      if (args->rhs_prefetch == 0) {
-        float32x4_t correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 32)));
-        float32x4_t old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out));
-        float32x4_t acc = vmulq_f32(old, correction);
-        correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(state_1 + 32)));
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out_4));
-        float32x4_t acc_2 = vmulq_f32(old, correction);
-        correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(state_2 + 32)));
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out_5));
-        float32x4_t acc_3 = vmulq_f32(old, correction);
-        correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(state_3 + 32)));
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out_6));
-        float32x4_t acc_4 = vmulq_f32(old, correction);
-        const size_t k = args->k;
-        const uint8_t* w = lhs + 48;
-        const uint8_t* w_2 = state_1 + 48;
-        const uint8_t* w_3 = state_2 + 48;
-        const uint8_t* w_4 = state_3 + 48;
-        const uint8_t* rhs_at = rhs;
-        // k loop: 16 multiply-accumulates per iteration
-        for (size_t i_k = 0; i_k < k; ++i_k) {
-          const float32x4_t v = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)rhs_at));
-          float32x4_t w_5 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w)));
-          acc = vfmaq_f32(acc, v, w_5);
-          w_5 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w_2)));
-          acc_2 = vfmaq_f32(acc_2, v, w_5);
-          w_5 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w_3)));
-          acc_3 = vfmaq_f32(acc_3, v, w_5);
-          w_5 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w_4)));
-          acc_4 = vfmaq_f32(acc_4, v, w_5);
-          w += 4;
-          w_2 += 4;
-          w_3 += 4;
-          w_4 += 4;
-          rhs_at += args->rhs_stride;
+      // vectors loop
+      for (size_t i_vectors = 0; i_vectors < rest; ++i_vectors) {
+        uint8_t* const out = dst + s_2;
+        uint8_t* const out_4 = out_1 + s_2;
+        uint8_t* const out_5 = out_2 + s_2;
+        uint8_t* const out_6 = out_3 + s_2;
+        if (args->rhs_prefetch == 0) {
+          float32x4_t correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 32)));
+          float32x4_t old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out));
+          float32x4_t acc = vmulq_f32(old, correction);
+          correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(state_1 + 32)));
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out_4));
+          float32x4_t acc_2 = vmulq_f32(old, correction);
+          correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(state_2 + 32)));
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out_5));
+          float32x4_t acc_3 = vmulq_f32(old, correction);
+          correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(state_3 + 32)));
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out_6));
+          float32x4_t acc_4 = vmulq_f32(old, correction);
+          const size_t k = args->k;
+          const uint8_t* w = lhs + 48;
+          const uint8_t* w_2 = state_1 + 48;
+          const uint8_t* w_3 = state_2 + 48;
+          const uint8_t* w_4 = state_3 + 48;
+          const uint8_t* rhs_2 = rhs_at;
+          // k loop: 16 multiply-accumulates per iteration
+          for (size_t i_k = 0; i_k < k; ++i_k) {
+            const float32x4_t v = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)rhs_2));
+            float32x4_t w_5 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w)));
+            acc = vfmaq_f32(acc, v, w_5);
+            w_5 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w_2)));
+            acc_2 = vfmaq_f32(acc_2, v, w_5);
+            w_5 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w_3)));
+            acc_3 = vfmaq_f32(acc_3, v, w_5);
+            w_5 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w_4)));
+            acc_4 = vfmaq_f32(acc_4, v, w_5);
+            w += 4;
+            w_2 += 4;
+            w_3 += 4;
+            w_4 += 4;
+            rhs_2 += args->rhs_stride;
+          }
+          vst1q_s8((int8_t *)out, vreinterpretq_s8_f32(acc));
+          vst1q_s8((int8_t *)out_4, vreinterpretq_s8_f32(acc_2));
+          vst1q_s8((int8_t *)out_5, vreinterpretq_s8_f32(acc_3));
+          vst1q_s8((int8_t *)out_6, vreinterpretq_s8_f32(acc_4));
+        } else {
+          float32x4_t correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 32)));
+          float32x4_t old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out));
+          float32x4_t acc = vmulq_f32(old, correction);
+          correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(state_1 + 32)));
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out_4));
+          float32x4_t acc_2 = vmulq_f32(old, correction);
+          correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(state_2 + 32)));
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out_5));
+          float32x4_t acc_3 = vmulq_f32(old, correction);
+          correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(state_3 + 32)));
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out_6));
+          float32x4_t acc_4 = vmulq_f32(old, correction);
+          const size_t k = args->k;
+          const uint8_t* w = lhs + 48;
+          const uint8_t* w_2 = state_1 + 48;
+          const uint8_t* w_3 = state_2 + 48;
+          const uint8_t* w_4 = state_3 + 48;
+          const uint8_t* rhs_2 = rhs_at;
+          const uint8_t* ahead_2 = ahead_at;
+          // k loop: 16 multiply-accumulates per iteration
+          for (size_t i_k = 0; i_k < k; ++i_k) {
+            const float32x4_t v = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)rhs_2));
+            __builtin_prefetch((const void *)ahead_2, 0, 3);
+            float32x4_t w_5 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w)));
+            acc = vfmaq_f32(acc, v, w_5);
+            w_5 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w_2)));
+            acc_2 = vfmaq_f32(acc_2, v, w_5);
+            w_5 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w_3)));
+            acc_3 = vfmaq_f32(acc_3, v, w_5);
+            w_5 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w_4)));
+            acc_4 = vfmaq_f32(acc_4, v, w_5);
+            w += 4;
+            w_2 += 4;
+            w_3 += 4;
+            w_4 += 4;
+            rhs_2 += args->rhs_stride;
+            ahead_2 += 16;
+          }
+          vst1q_s8((int8_t *)out, vreinterpretq_s8_f32(acc));
+          vst1q_s8((int8_t *)out_4, vreinterpretq_s8_f32(acc_2));
+          vst1q_s8((int8_t *)out_5, vreinterpretq_s8_f32(acc_3));
+          vst1q_s8((int8_t *)out_6, vreinterpretq_s8_f32(acc_4));
         }
-        vst1q_s8((int8_t *)out, vreinterpretq_s8_f32(acc));
-        vst1q_s8((int8_t *)out_4, vreinterpretq_s8_f32(acc_2));
-        vst1q_s8((int8_t *)out_5, vreinterpretq_s8_f32(acc_3));
-        vst1q_s8((int8_t *)out_6, vreinterpretq_s8_f32(acc_4));
-      } else {
-        float32x4_t correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 32)));
-        float32x4_t old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out));
-        float32x4_t acc = vmulq_f32(old, correction);
-        correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(state_1 + 32)));
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out_4));
-        float32x4_t acc_2 = vmulq_f32(old, correction);
-        correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(state_2 + 32)));
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out_5));
-        float32x4_t acc_3 = vmulq_f32(old, correction);
-        correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(state_3 + 32)));
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out_6));
-        float32x4_t acc_4 = vmulq_f32(old, correction);
-        const size_t k = args->k;
-        const uint8_t* w = lhs + 48;
-        const uint8_t* w_2 = state_1 + 48;
-        const uint8_t* w_3 = state_2 + 48;
-        const uint8_t* w_4 = state_3 + 48;
-        const uint8_t* rhs_at = rhs;
-        // k loop: 16 multiply-accumulates per iteration
-        for (size_t i_k = 0; i_k < k; ++i_k) {
-          const float32x4_t v = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)rhs_at));
-          const uint8_t* const ahead = rhs_at + args->rhs_prefetch;
-          __builtin_prefetch((const void *)ahead, 0, 3);
-          float32x4_t w_5 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w)));
-          acc = vfmaq_f32(acc, v, w_5);
-          w_5 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w_2)));
-          acc_2 = vfmaq_f32(acc_2, v, w_5);
-          w_5 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w_3)));
-          acc_3 = vfmaq_f32(acc_3, v, w_5);
-          w_5 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w_4)));
-          acc_4 = vfmaq_f32(acc_4, v, w_5);
-          w += 4;
-          w_2 += 4;
-          w_3 += 4;
-          w_4 += 4;
-          rhs_at += args->rhs_stride;
-        }
-        vst1q_s8((int8_t *)out, vreinterpretq_s8_f32(acc));
-        vst1q_s8((int8_t *)out_4, vreinterpretq_s8_f32(acc_2));
-        vst1q_s8((int8_t *)out_5, vreinterpretq_s8_f32(acc_3));
-        vst1q_s8((int8_t *)out_6, vreinterpretq_s8_f32(acc_4));
+        rhs_at += 16;
+        s_2 += 16;
+        ahead_at += args->k * 16;
       }
-      rhs += 16;
-      s_2 += 16;
+      lhs += args->lhs_stride * 4;
+      dst += args->dst_stride * 4;
     }
-    lhs += args->lhs_stride * 4;
-    dst += args->dst_stride * 4;
-  }
-  const size_t s_2 = (args->m >> 1) & 1;
-  // rows_2 loop
-  for (size_t i_rows_2 = 0; i_rows_2 < s_2; ++i_rows_2) {
-    const uint8_t* const state_1 = lhs + args->lhs_stride;
-    uint8_t* const out_1 = dst + args->dst_stride;
-    const size_t n = args->n;
-    const size_t tiles = n / 16;
-    const size_t rest = (n - tiles * 16) >> 2;
-    const uint8_t* rhs = (const uint8_t*)args->rhs;
-    size_t s_3 = 0;
-    // columns loop
-    for (size_t i_columns = 0; i_columns < tiles; ++i_columns) {
-      uint8_t* const out = dst + s_3;
-      uint8_t* const out_2 = out_1 + s_3;
-      if (args->rhs_prefetch == 0) {
-        float32x4_t correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 32)));
-        float32x4_t old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out));
-        float32x4_t acc = vmulq_f32(old, correction);
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out + 16)));
-        float32x4_t acc_2 = vmulq_f32(old, correction);
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out + 32)));
-        float32x4_t acc_3 = vmulq_f32(old, correction);
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out + 48)));
-        float32x4_t acc_4 = vmulq_f32(old, correction);
-        correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(state_1 + 32)));
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out_2));
-        float32x4_t acc_5 = vmulq_f32(old, correction);
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_2 + 16)));
-        float32x4_t acc_6 = vmulq_f32(old, correction);
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_2 + 32)));
-        float32x4_t acc_7 = vmulq_f32(old, correction);
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_2 + 48)));
-        float32x4_t acc_8 = vmulq_f32(old, correction);
-        const size_t k = args->k;
-        const uint8_t* w = lhs + 48;
-        const uint8_t* w_2 = state_1 + 48;
-        const uint8_t* rhs_at = rhs;
-        // k loop: 32 multiply-accumulates per iteration
-        for (size_t i_k = 0; i_k < k; ++i_k) {
-          const float32x4_t v = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)rhs_at));
-          const float32x4_t v_2 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(rhs_at + 16)));
-          const float32x4_t v_3 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(rhs_at + 32)));
-          const float32x4_t v_4 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(rhs_at + 48)));
-          float32x4_t w_3 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w)));
-          acc = vfmaq_f32(acc, v, w_3);
-          acc_2 = vfmaq_f32(acc_2, v_2, w_3);
-          acc_3 = vfmaq_f32(acc_3, v_3, w_3);
-          acc_4 = vfmaq_f32(acc_4, v_4, w_3);
-          w_3 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w_2)));
-          acc_5 = vfmaq_f32(acc_5, v, w_3);
-          acc_6 = vfmaq_f32(acc_6, v_2, w_3);
-          acc_7 = vfmaq_f32(acc_7, v_3, w_3);
-          acc_8 = vfmaq_f32(acc_8, v_4, w_3);
-          w += 4;
-          w_2 += 4;
-          rhs_at += args->rhs_stride;
+    const size_t s_2 = (args->m >> 1) & 1;
+    // rows_2 loop
+    for (size_t i_rows_2 = 0; i_rows_2 < s_2; ++i_rows_2) {
+      const uint8_t* const state_1 = lhs + args->lhs_stride;
+      uint8_t* const out_1 = dst + args->dst_stride;
+      const size_t n = args->n;
+      const size_t tiles = n / 16;
+      const size_t rest = (n - tiles * 16) >> 2;
+      const uint8_t* rhs_at = rhs;
+      size_t s_3 = 0;
+      const uint8_t* ahead_at = ahead;
+      // columns loop
+      for (size_t i_columns = 0; i_columns < tiles; ++i_columns) {
+        uint8_t* const out = dst + s_3;
+        uint8_t* const out_2 = out_1 + s_3;
+        if (args->rhs_prefetch == 0) {
+          float32x4_t correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 32)));
+          float32x4_t old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out));
+          float32x4_t acc = vmulq_f32(old, correction);
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out + 16)));
+          float32x4_t acc_2 = vmulq_f32(old, correction);
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out + 32)));
+          float32x4_t acc_3 = vmulq_f32(old, correction);
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out + 48)));
+          float32x4_t acc_4 = vmulq_f32(old, correction);
+          correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(state_1 + 32)));
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out_2));
+          float32x4_t acc_5 = vmulq_f32(old, correction);
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_2 + 16)));
+          float32x4_t acc_6 = vmulq_f32(old, correction);
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_2 + 32)));
+          float32x4_t acc_7 = vmulq_f32(old, correction);
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_2 + 48)));
+          float32x4_t acc_8 = vmulq_f32(old, correction);
+          const size_t k = args->k;
+          const uint8_t* w = lhs + 48;
+          const uint8_t* w_2 = state_1 + 48;
+          const uint8_t* rhs_2 = rhs_at;
+          // k loop: 32 multiply-accumulates per iteration
+          for (size_t i_k = 0; i_k < k; ++i_k) {
+            const float32x4_t v = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)rhs_2));
+            const float32x4_t v_2 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(rhs_2 + 16)));
+            const float32x4_t v_3 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(rhs_2 + 32)));
+            const float32x4_t v_4 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(rhs_2 + 48)));
+            float32x4_t w_3 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w)));
+            acc = vfmaq_f32(acc, v, w_3);
+            acc_2 = vfmaq_f32(acc_2, v_2, w_3);
+            acc_3 = vfmaq_f32(acc_3, v_3, w_3);
+            acc_4 = vfmaq_f32(acc_4, v_4, w_3);
+            w_3 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w_2)));
+            acc_5 = vfmaq_f32(acc_5, v, w_3);
+            acc_6 = vfmaq_f32(acc_6, v_2, w_3);
+            acc_7 = vfmaq_f32(acc_7, v_3, w_3);
+            acc_8 = vfmaq_f32(acc_8, v_4, w_3);
+            w += 4;
+            w_2 += 4;
+            rhs_2 += args->rhs_stride;
+          }
+          vst1q_s8((int8_t *)out, vreinterpretq_s8_f32(acc));
+          vst1q_s8((int8_t *)(out + 16), vreinterpretq_s8_f32(acc_2));
+          vst1q_s8((int8_t *)(out + 32), vreinterpretq_s8_f32(acc_3));
+          vst1q_s8((int8_t *)(out + 48), vreinterpretq_s8_f32(acc_4));
+          vst1q_s8((int8_t *)out_2, vreinterpretq_s8_f32(acc_5));
+          vst1q_s8((int8_t *)(out_2 + 16), vreinterpretq_s8_f32(acc_6));
+          vst1q_s8((int8_t *)(out_2 + 32), vreinterpretq_s8_f32(acc_7));
+          vst1q_s8((int8_t *)(out_2 + 48), vreinterpretq_s8_f32(acc_8));
+        } else {
+          float32x4_t correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 32)));
+          float32x4_t old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out));
+          float32x4_t acc = vmulq_f32(old, correction);
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out + 16)));
+          float32x4_t acc_2 = vmulq_f32(old, correction);
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out + 32)));
+          float32x4_t acc_3 = vmulq_f32(old, correction);
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out + 48)));
+          float32x4_t acc_4 = vmulq_f32(old, correction);
+          correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(state_1 + 32)));
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out_2));
+          float32x4_t acc_5 = vmulq_f32(old, correction);
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_2 + 16)));
+          float32x4_t acc_6 = vmulq_f32(old, correction);
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_2 + 32)));
+          float32x4_t acc_7 = vmulq_f32(old, correction);
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_2 + 48)));
+          float32x4_t acc_8 = vmulq_f32(old, correction);
+          const size_t k = args->k;
+          const uint8_t* w = lhs + 48;
+          const uint8_t* w_2 = state_1 + 48;
+          const uint8_t* rhs_2 = rhs_at;
+          const uint8_t* ahead_2 = ahead_at;
+          // k loop: 32 multiply-accumulates per iteration
+          for (size_t i_k = 0; i_k < k; ++i_k) {
+            const float32x4_t v = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)rhs_2));
+            const float32x4_t v_2 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(rhs_2 + 16)));
+            const float32x4_t v_3 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(rhs_2 + 32)));
+            const float32x4_t v_4 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(rhs_2 + 48)));
+            __builtin_prefetch((const void *)ahead_2, 0, 3);
+            float32x4_t w_3 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w)));
+            acc = vfmaq_f32(acc, v, w_3);
+            acc_2 = vfmaq_f32(acc_2, v_2, w_3);
+            acc_3 = vfmaq_f32(acc_3, v_3, w_3);
+            acc_4 = vfmaq_f32(acc_4, v_4, w_3);
+            w_3 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w_2)));
+            acc_5 = vfmaq_f32(acc_5, v, w_3);
+            acc_6 = vfmaq_f32(acc_6, v_2, w_3);
+            acc_7 = vfmaq_f32(acc_7, v_3, w_3);
+            acc_8 = vfmaq_f32(acc_8, v_4, w_3);
+            w += 4;
+            w_2 += 4;
+            rhs_2 += args->rhs_stride;
+            ahead_2 += 64;
+          }
+          vst1q_s8((int8_t *)out, vreinterpretq_s8_f32(acc));
+          vst1q_s8((int8_t *)(out + 16), vreinterpretq_s8_f32(acc_2));
+          vst1q_s8((int8_t *)(out + 32), vreinterpretq_s8_f32(acc_3));
+          vst1q_s8((int8_t *)(out + 48), vreinterpretq_s8_f32(acc_4));
+          vst1q_s8((int8_t *)out_2, vreinterpretq_s8_f32(acc_5));
+          vst1q_s8((int8_t *)(out_2 + 16), vreinterpretq_s8_f32(acc_6));
+          vst1q_s8((int8_t *)(out_2 + 32), vreinterpretq_s8_f32(acc_7));
+          vst1q_s8((int8_t *)(out_2 + 48), vreinterpretq_s8_f32(acc_8));
         }
-        vst1q_s8((int8_t *)out, vreinterpretq_s8_f32(acc));
-        vst1q_s8((int8_t *)(out + 16), vreinterpretq_s8_f32(acc_2));
-        vst1q_s8((int8_t *)(out + 32), vreinterpretq_s8_f32(acc_3));
-        vst1q_s8((int8_t *)(out + 48), vreinterpretq_s8_f32(acc_4));
-        vst1q_s8((int8_t *)out_2, vreinterpretq_s8_f32(acc_5));
-        vst1q_s8((int8_t *)(out_2 + 16), vreinterpretq_s8_f32(acc_6));
-        vst1q_s8((int8_t *)(out_2 + 32), vreinterpretq_s8_f32(acc_7));
-        vst1q_s8((int8_t *)(out_2 + 48), vreinterpretq_s8_f32(acc_8));
-      } else {
-        float32x4_t correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 32)));
-        float32x4_t old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out));
-        float32x4_t acc = vmulq_f32(old, correction);
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out + 16)));
-        float32x4_t acc_2 = vmulq_f32(old, correction);
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out + 32)));
-        float32x4_t acc_3 = vmulq_f32(old, correction);
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out + 48)));
-        float32x4_t acc_4 = vmulq_f32(old, correction);
-        correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(state_1 + 32)));
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out_2));
-        float32x4_t acc_5 = vmulq_f32(old, correction);
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_2 + 16)));
-        float32x4_t acc_6 = vmulq_f32(old, correction);
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_2 + 32)));
-        float32x4_t acc_7 = vmulq_f32(old, correction);
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_2 + 48)));
-        float32x4_t acc_8 = vmulq_f32(old, correction);
-        const size_t k = args->k;
-        const uint8_t* w = lhs + 48;
-        const uint8_t* w_2 = state_1 + 48;
-        const uint8_t* rhs_at = rhs;
-        // k loop: 32 multiply-accumulates per iteration
-        for (size_t i_k = 0; i_k < k; ++i_k) {
-          const float32x4_t v = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)rhs_at));
-          const float32x4_t v_2 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(rhs_at + 16)));
-          const float32x4_t v_3 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(rhs_at + 32)));
-          const float32x4_t v_4 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(rhs_at + 48)));
-          const uint8_t* const ahead = rhs_at + args->rhs_prefetch;
-          __builtin_prefetch((const void *)ahead, 0, 3);
-          float32x4_t w_3 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w)));
-          acc = vfmaq_f32(acc, v, w_3);
-          acc_2 = vfmaq_f32(acc_2, v_2, w_3);
-          acc_3 = vfmaq_f32(acc_3, v_3, w_3);
-          acc_4 = vfmaq_f32(acc_4, v_4, w_3);
-          w_3 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w_2)));
-          acc_5 = vfmaq_f32(acc_5, v, w_3);
-          acc_6 = vfmaq_f32(acc_6, v_2, w_3);
-          acc_7 = vfmaq_f32(acc_7, v_3, w_3);
-          acc_8 = vfmaq_f32(acc_8, v_4, w_3);
-          w += 4;
-          w_2 += 4;
-          rhs_at += args->rhs_stride;
-        }
-        vst1q_s8((int8_t *)out, vreinterpretq_s8_f32(acc));
-        vst1q_s8((int8_t *)(out + 16), vreinterpretq_s8_f32(acc_2));
-        vst1q_s8((int8_t *)(out + 32), vreinterpretq_s8_f32(acc_3));
-        vst1q_s8((int8_t *)(out + 48), vreinterpretq_s8_f32(acc_4));
-        vst1q_s8((int8_t *)out_2, vreinterpretq_s8_f32(acc_5));
-        vst1q_s8((int8_t *)(out_2 + 16), vreinterpretq_s8_f32(acc_6));
-        vst1q_s8((int8_t *)(out_2 + 32), vreinterpretq_s8_f32(acc_7));
-        vst1q_s8((int8_t *)(out_2 + 48), vreinterpretq_s8_f32(acc_8));
+        rhs_at += 64;
+        s_3 += 64;
+        ahead_at += args->k * 64;
       }
-      rhs += 64;
-      s_3 += 64;
-    }
-    // vectors loop
-    for (size_t i_vectors = 0; i_vectors < rest; ++i_vectors) {
-      uint8_t* const out = dst + s_3;
-      uint8_t* const out_2 = out_1 + s_3;
-      if (args->rhs_prefetch == 0) {
-        float32x4_t correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 32)));
-        float32x4_t old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out));
-        float32x4_t acc = vmulq_f32(old, correction);
-        correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(state_1 + 32)));
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out_2));
-        float32x4_t acc_2 = vmulq_f32(old, correction);
-        const size_t k = args->k;
-        const uint8_t* w = lhs + 48;
-        const uint8_t* w_2 = state_1 + 48;
-        const uint8_t* rhs_at = rhs;
-        // k loop: 8 multiply-accumulates per iteration
-        for (size_t i_k = 0; i_k < k; ++i_k) {
-          const float32x4_t v = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)rhs_at));
-          float32x4_t w_3 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w)));
-          acc = vfmaq_f32(acc, v, w_3);
-          w_3 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w_2)));
-          acc_2 = vfmaq_f32(acc_2, v, w_3);
-          w += 4;
-          w_2 += 4;
-          rhs_at += args->rhs_stride;
+      // vectors loop
+      for (size_t i_vectors = 0; i_vectors < rest; ++i_vectors) {
+        uint8_t* const out = dst + s_3;
+        uint8_t* const out_2 = out_1 + s_3;
+        if (args->rhs_prefetch == 0) {
+          float32x4_t correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 32)));
+          float32x4_t old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out));
+          float32x4_t acc = vmulq_f32(old, correction);
+          correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(state_1 + 32)));
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out_2));
+          float32x4_t acc_2 = vmulq_f32(old, correction);
+          const size_t k = args->k;
+          const uint8_t* w = lhs + 48;
+          const uint8_t* w_2 = state_1 + 48;
+          const uint8_t* rhs_2 = rhs_at;
+          // k loop: 8 multiply-accumulates per iteration
+          for (size_t i_k = 0; i_k < k; ++i_k) {
+            const float32x4_t v = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)rhs_2));
+            float32x4_t w_3 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w)));
+            acc = vfmaq_f32(acc, v, w_3);
+            w_3 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w_2)));
+            acc_2 = vfmaq_f32(acc_2, v, w_3);
+            w += 4;
+            w_2 += 4;
+            rhs_2 += args->rhs_stride;
+          }
+          vst1q_s8((int8_t *)out, vreinterpretq_s8_f32(acc));
+          vst1q_s8((int8_t *)out_2, vreinterpretq_s8_f32(acc_2));
+        } else {
+          float32x4_t correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 32)));
+          float32x4_t old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out));
+          float32x4_t acc = vmulq_f32(old, correction);
+          correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(state_1 + 32)));
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out_2));
+          float32x4_t acc_2 = vmulq_f32(old, correction);
+          const size_t k = args->k;
+          const uint8_t* w = lhs + 48;
+          const uint8_t* w_2 = state_1 + 48;
+          const uint8_t* rhs_2 = rhs_at;
+          const uint8_t* ahead_2 = ahead_at;
+          // k loop: 8 multiply-accumulates per iteration
+          for (size_t i_k = 0; i_k < k; ++i_k) {
+            const float32x4_t v = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)rhs_2));
+            __builtin_prefetch((const void *)ahead_2, 0, 3);
+            float32x4_t w_3 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w)));
+            acc = vfmaq_f32(acc, v, w_3);
+            w_3 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w_2)));
+            acc_2 = vfmaq_f32(acc_2, v, w_3);
+            w += 4;
+            w_2 += 4;
+            rhs_2 += args->rhs_stride;
+            ahead_2 += 16;
+          }
+          vst1q_s8((int8_t *)out, vreinterpretq_s8_f32(acc));
+          vst1q_s8((int8_t *)out_2, vreinterpretq_s8_f32(acc_2));
         }
-        vst1q_s8((int8_t *)out, vreinterpretq_s8_f32(acc));
-        vst1q_s8((int8_t *)out_2, vreinterpretq_s8_f32(acc_2));
-      } else {
-        float32x4_t correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 32)));
-        float32x4_t old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out));
-        float32x4_t acc = vmulq_f32(old, correction);
-        correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(state_1 + 32)));
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out_2));
-        float32x4_t acc_2 = vmulq_f32(old, correction);
-        const size_t k = args->k;
-        const uint8_t* w = lhs + 48;
-        const uint8_t* w_2 = state_1 + 48;
-        const uint8_t* rhs_at = rhs;
-        // k loop: 8 multiply-accumulates per iteration
-        for (size_t i_k = 0; i_k < k; ++i_k) {
-          const float32x4_t v = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)rhs_at));
-          const uint8_t* const ahead = rhs_at + args->rhs_prefetch;
-          __builtin_prefetch((const void *)ahead, 0, 3);
-          float32x4_t w_3 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w)));
-          acc = vfmaq_f32(acc, v, w_3);
-          w_3 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w_2)));
-          acc_2 = vfmaq_f32(acc_2, v, w_3);
-          w += 4;
-          w_2 += 4;
-          rhs_at += args->rhs_stride;
-        }
-        vst1q_s8((int8_t *)out, vreinterpretq_s8_f32(acc));
-        vst1q_s8((int8_t *)out_2, vreinterpretq_s8_f32(acc_2));
+        rhs_at += 16;
+        s_3 += 16;
+        ahead_at += args->k * 16;
       }
-      rhs += 16;
-      s_3 += 16;
+      lhs += args->lhs_stride * 2;
+      dst += args->dst_stride * 2;
     }
-    lhs += args->lhs_stride * 2;
-    dst += args->dst_stride * 2;
-  }
-  const size_t s_3 = (args->m >> 0) & 1;
-  // rows_1 loop
-  for (size_t i_rows_1 = 0; i_rows_1 < s_3; ++i_rows_1) {
-    const size_t n = args->n;
-    const size_t tiles = n / 16;
-    const size_t rest = (n - tiles * 16) >> 2;
-    const uint8_t* rhs = (const uint8_t*)args->rhs;
-    size_t s_4 = 0;
-    // columns loop
-    for (size_t i_columns = 0; i_columns < tiles; ++i_columns) {
-      uint8_t* const out = dst + s_4;
-      if (args->rhs_prefetch == 0) {
-        const float32x4_t correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 32)));
-        float32x4_t old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out));
-        float32x4_t acc = vmulq_f32(old, correction);
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out + 16)));
-        float32x4_t acc_2 = vmulq_f32(old, correction);
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out + 32)));
-        float32x4_t acc_3 = vmulq_f32(old, correction);
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out + 48)));
-        float32x4_t acc_4 = vmulq_f32(old, correction);
-        const size_t k = args->k;
-        const uint8_t* w = lhs + 48;
-        const uint8_t* rhs_at = rhs;
-        // k loop: 16 multiply-accumulates per iteration
-        for (size_t i_k = 0; i_k < k; ++i_k) {
-          const float32x4_t v = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)rhs_at));
-          const float32x4_t v_2 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(rhs_at + 16)));
-          const float32x4_t v_3 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(rhs_at + 32)));
-          const float32x4_t v_4 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(rhs_at + 48)));
-          const float32x4_t w_2 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w)));
-          acc = vfmaq_f32(acc, v, w_2);
-          acc_2 = vfmaq_f32(acc_2, v_2, w_2);
-          acc_3 = vfmaq_f32(acc_3, v_3, w_2);
-          acc_4 = vfmaq_f32(acc_4, v_4, w_2);
-          w += 4;
-          rhs_at += args->rhs_stride;
+    const size_t s_3 = (args->m >> 0) & 1;
+    // rows_1 loop
+    for (size_t i_rows_1 = 0; i_rows_1 < s_3; ++i_rows_1) {
+      const size_t n = args->n;
+      const size_t tiles = n / 16;
+      const size_t rest = (n - tiles * 16) >> 2;
+      const uint8_t* rhs_at = rhs;
+      size_t s_4 = 0;
+      const uint8_t* ahead_at = ahead;
+      // columns loop
+      for (size_t i_columns = 0; i_columns < tiles; ++i_columns) {
+        uint8_t* const out = dst + s_4;
+        if (args->rhs_prefetch == 0) {
+          const float32x4_t correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 32)));
+          float32x4_t old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out));
+          float32x4_t acc = vmulq_f32(old, correction);
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out + 16)));
+          float32x4_t acc_2 = vmulq_f32(old, correction);
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out + 32)));
+          float32x4_t acc_3 = vmulq_f32(old, correction);
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out + 48)));
+          float32x4_t acc_4 = vmulq_f32(old, correction);
+          const size_t k = args->k;
+          const uint8_t* w = lhs + 48;
+          const uint8_t* rhs_2 = rhs_at;
+          // k loop: 16 multiply-accumulates per iteration
+          for (size_t i_k = 0; i_k < k; ++i_k) {
+            const float32x4_t v = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)rhs_2));
+            const float32x4_t v_2 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(rhs_2 + 16)));
+            const float32x4_t v_3 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(rhs_2 + 32)));
+            const float32x4_t v_4 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(rhs_2 + 48)));
+            const float32x4_t w_2 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w)));
+            acc = vfmaq_f32(acc, v, w_2);
+            acc_2 = vfmaq_f32(acc_2, v_2, w_2);
+            acc_3 = vfmaq_f32(acc_3, v_3, w_2);
+            acc_4 = vfmaq_f32(acc_4, v_4, w_2);
+            w += 4;
+            rhs_2 += args->rhs_stride;
+          }
+          vst1q_s8((int8_t *)out, vreinterpretq_s8_f32(acc));
+          vst1q_s8((int8_t *)(out + 16), vreinterpretq_s8_f32(acc_2));
+          vst1q_s8((int8_t *)(out + 32), vreinterpretq_s8_f32(acc_3));
+          vst1q_s8((int8_t *)(out + 48), vreinterpretq_s8_f32(acc_4));
+        } else {
+          const float32x4_t correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 32)));
+          float32x4_t old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out));
+          float32x4_t acc = vmulq_f32(old, correction);
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out + 16)));
+          float32x4_t acc_2 = vmulq_f32(old, correction);
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out + 32)));
+          float32x4_t acc_3 = vmulq_f32(old, correction);
+          old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out + 48)));
+          float32x4_t acc_4 = vmulq_f32(old, correction);
+          const size_t k = args->k;
+          const uint8_t* w = lhs + 48;
+          const uint8_t* rhs_2 = rhs_at;
+          const uint8_t* ahead_2 = ahead_at;
+          // k loop: 16 multiply-accumulates per iteration
+          for (size_t i_k = 0; i_k < k; ++i_k) {
+            const float32x4_t v = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)rhs_2));
+            const float32x4_t v_2 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(rhs_2 + 16)));
+            const float32x4_t v_3 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(rhs_2 + 32)));
+            const float32x4_t v_4 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(rhs_2 + 48)));
+            __builtin_prefetch((const void *)ahead_2, 0, 3);
+            const float32x4_t w_2 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w)));
+            acc = vfmaq_f32(acc, v, w_2);
+            acc_2 = vfmaq_f32(acc_2, v_2, w_2);
+            acc_3 = vfmaq_f32(acc_3, v_3, w_2);
+            acc_4 = vfmaq_f32(acc_4, v_4, w_2);
+            w += 4;
+            rhs_2 += args->rhs_stride;
+            ahead_2 += 64;
+          }
+          vst1q_s8((int8_t *)out, vreinterpretq_s8_f32(acc));
+          vst1q_s8((int8_t *)(out + 16), vreinterpretq_s8_f32(acc_2));
+          vst1q_s8((int8_t *)(out + 32), vreinterpretq_s8_f32(acc_3));
+          vst1q_s8((int8_t *)(out + 48), vreinterpretq_s8_f32(acc_4));
         }
-        vst1q_s8((int8_t *)out, vreinterpretq_s8_f32(acc));
-        vst1q_s8((int8_t *)(out + 16), vreinterpretq_s8_f32(acc_2));
-        vst1q_s8((int8_t *)(out + 32), vreinterpretq_s8_f32(acc_3));
-        vst1q_s8((int8_t *)(out + 48), vreinterpretq_s8_f32(acc_4));
-      } else {
-        const float32x4_t correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 32)));
-        float32x4_t old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out));
-        float32x4_t acc = vmulq_f32(old, correction);
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out + 16)));
-        float32x4_t acc_2 = vmulq_f32(old, correction);
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out + 32)));
-        float32x4_t acc_3 = vmulq_f32(old, correction);
-        old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out + 48)));
-        float32x4_t acc_4 = vmulq_f32(old, correction);
-        const size_t k = args->k;
-        const uint8_t* w = lhs + 48;
-        const uint8_t* rhs_at = rhs;
-        // k loop: 16 multiply-accumulates per iteration
-        for (size_t i_k = 0; i_k < k; ++i_k) {
-          const float32x4_t v = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)rhs_at));
-          const float32x4_t v_2 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(rhs_at + 16)));
-          const float32x4_t v_3 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(rhs_at + 32)));
-          const float32x4_t v_4 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(rhs_at + 48)));
-          const uint8_t* const ahead = rhs_at + args->rhs_prefetch;
-          __builtin_prefetch((const void *)ahead, 0, 3);
-          const float32x4_t w_2 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w)));
-          acc = vfmaq_f32(acc, v, w_2);
-          acc_2 = vfmaq_f32(acc_2, v_2, w_2);
-          acc_3 = vfmaq_f32(acc_3, v_3, w_2);
-          acc_4 = vfmaq_f32(acc_4, v_4, w_2);
-          w += 4;
-          rhs_at += args->rhs_stride;
-        }
-        vst1q_s8((int8_t *)out, vreinterpretq_s8_f32(acc));
-        vst1q_s8((int8_t *)(out + 16), vreinterpretq_s8_f32(acc_2));
-        vst1q_s8((int8_t *)(out + 32), vreinterpretq_s8_f32(acc_3));
-        vst1q_s8((int8_t *)(out + 48), vreinterpretq_s8_f32(acc_4));
+        rhs_at += 64;
+        s_4 += 64;
+        ahead_at += args->k * 64;
       }
-      rhs += 64;
-      s_4 += 64;
-    }
-    // vectors loop
-    for (size_t i_vectors = 0; i_vectors < rest; ++i_vectors) {
-      uint8_t* const out = dst + s_4;
-      if (args->rhs_prefetch == 0) {
-        const float32x4_t correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 32)));
-        const float32x4_t old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out));
-        float32x4_t acc = vmulq_f32(old, correction);
-        const size_t k = args->k;
-        const uint8_t* w = lhs + 48;
-        const uint8_t* rhs_at = rhs;
-        // k loop: 4 multiply-accumulates per iteration
-        for (size_t i_k = 0; i_k < k; ++i_k) {
-          const float32x4_t v = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)rhs_at));
-          const float32x4_t w_2 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w)));
-          acc = vfmaq_f32(acc, v, w_2);
-          w += 4;
-          rhs_at += args->rhs_stride;
+      // vectors loop
+      for (size_t i_vectors = 0; i_vectors < rest; ++i_vectors) {
+        uint8_t* const out = dst + s_4;
+        if (args->rhs_prefetch == 0) {
+          const float32x4_t correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 32)));
+          const float32x4_t old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out));
+          float32x4_t acc = vmulq_f32(old, correction);
+          const size_t k = args->k;
+          const uint8_t* w = lhs + 48;
+          const uint8_t* rhs_2 = rhs_at;
+          // k loop: 4 multiply-accumulates per iteration
+          for (size_t i_k = 0; i_k < k; ++i_k) {
+            const float32x4_t v = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)rhs_2));
+            const float32x4_t w_2 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w)));
+            acc = vfmaq_f32(acc, v, w_2);
+            w += 4;
+            rhs_2 += args->rhs_stride;
+          }
+          vst1q_s8((int8_t *)out, vreinterpretq_s8_f32(acc));
+        } else {
+          const float32x4_t correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 32)));
+          const float32x4_t old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out));
+          float32x4_t acc = vmulq_f32(old, correction);
+          const size_t k = args->k;
+          const uint8_t* w = lhs + 48;
+          const uint8_t* rhs_2 = rhs_at;
+          const uint8_t* ahead_2 = ahead_at;
+          // k loop: 4 multiply-accumulates per iteration
+          for (size_t i_k = 0; i_k < k; ++i_k) {
+            const float32x4_t v = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)rhs_2));
+            __builtin_prefetch((const void *)ahead_2, 0, 3);
+            const float32x4_t w_2 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w)));
+            acc = vfmaq_f32(acc, v, w_2);
+            w += 4;
+            rhs_2 += args->rhs_stride;
+            ahead_2 += 16;
+          }
+          vst1q_s8((int8_t *)out, vreinterpretq_s8_f32(acc));
         }
-        vst1q_s8((int8_t *)out, vreinterpretq_s8_f32(acc));
-      } else {
-        const float32x4_t correction = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 32)));
-        const float32x4_t old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out));
-        float32x4_t acc = vmulq_f32(old, correction);
-        const size_t k = args->k;
-        const uint8_t* w = lhs + 48;
-        const uint8_t* rhs_at = rhs;
-        // k loop: 4 multiply-accumulates per iteration
-        for (size_t i_k = 0; i_k < k; ++i_k) {
-          const float32x4_t v = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)rhs_at));
-          const uint8_t* const ahead = rhs_at + args->rhs_prefetch;
-          __builtin_prefetch((const void *)ahead, 0, 3);
-          const float32x4_t w_2 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(w)));
-          acc = vfmaq_f32(acc, v, w_2);
-          w += 4;
-          rhs_at += args->rhs_stride;
-        }
-        vst1q_s8((int8_t *)out, vreinterpretq_s8_f32(acc));
+        rhs_at += 16;
+        s_4 += 16;
+        ahead_at += args->k * 16;
       }
-      rhs += 16;
-      s_4 += 16;
+      lhs += args->lhs_stride;
+      dst += args->dst_stride;
     }
-    lhs += args->lhs_stride;
-    dst += args->dst_stride;
+    rhs += args->rhs_head_stride;
+    ahead += share;
   }
 }
 

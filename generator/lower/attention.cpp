@@ -33,13 +33,19 @@ class AttentionWriter {
   Program write() {
     switch (v_.stage) {
       case Stage::scores:
-        rows_by_halves([&](const Values& p, int64_t rows) { return scores(p, rows); });
+        heads_in_turn(ArgField::n, ArgField::k,
+                      [&](const Values& p, const Positions& its, int64_t rows) {
+                        return scores(p, its, rows);
+                      });
         break;
       case Stage::weights:
         weights();
         break;
       case Stage::values:
-        rows_by_halves([&](const Values& p, int64_t rows) { return values(p, rows); });
+        heads_in_turn(ArgField::k, ArgField::n,
+                      [&](const Values& p, const Positions& its, int64_t rows) {
+                        return values(p, its, rows);
+                      });
         break;
       case Stage::none:
         break;
@@ -67,11 +73,44 @@ class AttentionWriter {
     return rows;
   }
 
+  /// K or V of a head.
+  struct Positions {
+    Value first;  ///< values of the first one; no_value: those of rhs
+    Value ahead;  ///< a piece that is fetched beside them, or no_value
+  };
+
+  /// Of floats one head after the other, each with its rows, which stand one's behind the other's,
+  /// and by its positions: their number, and values of each. Of codes there is one head.
+  template <typename Body>
+  void heads_in_turn(ArgField positions, ArgField values, const Body& body) {
+    Values all = {b_.arg(ArgField::lhs), b_.arg(ArgField::dst)};
+    if (block() != 0) {
+      rows_by_halves(all, [&](const Values& p, int64_t rows) {
+        return body(p, {no_value, no_value}, rows);
+      });
+      return;
+    }
+    all.push_back(first_values());
+    Value share = no_value;
+    if (fetches_pieces()) {
+      all.push_back(first_ahead(all.back()));
+      const Value bytes = row_bytes(b_.arg(values));
+      share = b_.op(OpCode::imul, {b_.arg(positions), bytes}, {}, "share");
+    }
+    b_.loop("heads", b_.arg(ArgField::heads), all, [&](const Values& h) {
+      const Positions its = {h[2], share == no_value ? no_value : h[3]};
+      Values next = rows_by_halves(
+          {h[0], h[1]}, [&](const Values& p, int64_t rows) { return body(p, its, rows); });
+      next.push_back(offset(h[2], b_.arg(ArgField::rhs_head_stride), "head"));
+      if (share != no_value) next.push_back(offset(h[3], share, "ahead"));
+      return next;
+    });
+  }
+
   /// Tiles of all rows that fill whole ones, then one of half as many where those are left, down
   /// to one row. Carried: lhs and dst.
   template <typename Body>
-  void rows_by_halves(const Body& body) {
-    Values carried = {b_.arg(ArgField::lhs), b_.arg(ArgField::dst)};
+  Values rows_by_halves(Values carried, const Body& body) {
     for (int64_t rows = v_.tile.m.fixed; rows >= 1; rows /= 2) {
       const int bit = std::countr_zero(static_cast<uint64_t>(rows));
       Value count = b_.op(OpCode::ishr, {b_.arg(ArgField::m)}, {.imm = bit});
@@ -79,6 +118,7 @@ class AttentionWriter {
       carried = b_.loop(fmt::format("rows_{}", rows), count, carried,
                         [&](const Values& p) { return body(p, rows); });
     }
+    return carried;
   }
 
   Values next_rows(const Values& p, int64_t rows) {
@@ -105,6 +145,11 @@ class AttentionWriter {
 
   /// Of a row, or where its first codes are.
   Value first_values() { return b_.add(b_.arg(ArgField::rhs), codes_in_block(v_.rhs), "rhs"); }
+
+  /// As late as it can be: a pointer less to keep.
+  Value first_of(const Positions& its) {
+    return its.first == no_value ? first_values() : its.first;
+  }
 
   /// From a row's first values to that one's, in bytes.
   [[nodiscard]] int64_t place(int64_t value) const {
@@ -148,33 +193,39 @@ class AttentionWriter {
 
   // ---- scores: rows of queries by positions ----
 
-  Values scores(const Values& p, int64_t rows) {
+  Values scores(const Values& p, const Positions& its, int64_t rows) {
     const Value n = b_.arg(ArgField::n);
     const int64_t tile = v_.tile.n.fixed;
     const Values queries = rows_from(p[0], b_.arg(ArgField::lhs_stride), rows, "q");
     const Values outs = rows_from(p[1], b_.arg(ArgField::dst_stride), rows, "out");
+    const bool pieces = fetches_pieces();
+    const Value fetched = pieces ? tile_bytes() : no_value;
     const auto body = [&](const Values& q) {
-      const Values done = score_tile(queries, q[0], q[1], rows);
+      const Values done = score_tile(queries, q[0], {q[1], pieces ? q[3] : no_value}, rows);
       for (int64_t r = 0; r < rows; ++r) {
         const Values mine(done.begin() + r * tile, done.begin() + (r + 1) * tile);
         store_scores(offset(outs[static_cast<size_t>(r)], q[2], "out"), mine);
       }
       const Value step = b_.op(OpCode::imul, {b_.arg(ArgField::rhs_stride), b_.constant(tile)});
-      return Values{b_.op(OpCode::isub_sat, {q[0], b_.constant(tile)}), offset(q[1], step, "k"),
-                    b_.add(q[2], tile * 4)};
+      Values next = {b_.op(OpCode::isub_sat, {q[0], b_.constant(tile)}), offset(q[1], step, "k"),
+                     b_.add(q[2], tile * 4)};
+      if (pieces) next.push_back(offset(q[3], fetched, "ahead"));
+      return next;
     };
-    b_.stepped_loop("positions", n, tile, {n, first_values(), b_.constant(0)}, body);
+    Values all = {n, first_of(its), b_.constant(0)};
+    if (pieces) all.push_back(its.ahead);
+    b_.stepped_loop("positions", n, tile, all, body);
     return next_rows(p, rows);
   }
 
   /// Vectors of which each sums up to a score, row by row. Positions beyond n repeat the last one.
-  Values score_tile(const Values& queries, Value left, Value first, int64_t rows) {
+  Values score_tile(const Values& queries, Value left, const Positions& its, int64_t rows) {
     const int64_t tile = v_.tile.n.fixed;
     const int64_t step_values = together();
     Values carried = queries;
     const Values keys =
-        clamped_pointers(b_, first, b_.arg(ArgField::rhs_stride), left, 1, tile, "k");
-    fetch_ahead(keys);
+        clamped_pointers(b_, its.first, b_.arg(ArgField::rhs_stride), left, 1, tile, "k");
+    fetch_beside(keys, its.ahead);
     carried.insert(carried.end(), keys.begin(), keys.end());
     const auto sums_at = static_cast<std::ptrdiff_t>(carried.size());
     const Values none = zeros(rows * tile);
@@ -209,24 +260,51 @@ class AttentionWriter {
     return {carried.begin() + sums_at, carried.end()};
   }
 
-  /// Rows of K that are needed next: so far away that no hardware sees them coming.
-  void fetch_ahead(const Values& keys) {
-    if (!b_.isa().has(OpCode::prefetch_near)) return;
+  // ---- what is needed next ----
+  // The caller says how far away that is. Floats wait for memory, which is slower where it is read
+  // row by row: what is fetched beside some positions is one piece as long as they are. Codes wait
+  // for their conversion: for each position another one's are brought to the first cache.
+
+  [[nodiscard]] bool can_fetch() const { return b_.isa().has(OpCode::prefetch_near); }
+
+  [[nodiscard]] bool fetches_pieces() const { return can_fetch() && block() == 0; }
+
+  Value first_ahead(Value first) { return offset(first, b_.arg(ArgField::rhs_prefetch), "ahead"); }
+
+  /// Bytes of so many values of a position, whole blocks.
+  Value row_bytes(Value values) {
+    if (block() != 0) values = b_.op(OpCode::ishr, {values}, {.imm = shift_of(block())});
+    return b_.op(OpCode::imul, {values, b_.constant(place(block() != 0 ? block() : 1))});
+  }
+
+  /// Of a tile's positions of K.
+  Value tile_bytes() {
+    const Value bytes = row_bytes(b_.arg(ArgField::k));
+    return b_.op(OpCode::imul, {bytes, b_.constant(v_.tile.n.fixed)}, {}, "bytes");
+  }
+
+  void fetch_beside(const Values& keys, Value ahead) {
+    if (!can_fetch()) return;
     const Value distance = b_.arg(ArgField::rhs_prefetch);
     b_.branch(distance, Compare::not_equal, b_.constant(0), [&] {
-      Values ahead;
-      for (const Value key : keys) ahead.push_back(offset(key, distance, "ahead"));
-      Value values = b_.arg(ArgField::k);
-      if (block() != 0) values = b_.op(OpCode::ishr, {values}, {.imm = shift_of(block())});
-      const int64_t each = place(block() != 0 ? block() : 1);
-      const Value bytes = b_.op(OpCode::imul, {values, b_.constant(each)}, {}, "bytes");
-      b_.stepped_loop("ahead", bytes, cache_line, ahead, [&](Values p) {
-        for (Value& at : p) {
-          b_.op(OpCode::prefetch_near, {at});
-          at = b_.add(at, cache_line);
+      if (fetches_pieces()) return fetch({ahead}, tile_bytes());
+      Values others;
+      for (const Value key : keys) others.push_back(offset(key, distance, "ahead"));
+      fetch(others, row_bytes(b_.arg(ArgField::k)));
+    });
+  }
+
+  /// So many bytes from each place on.
+  void fetch(const Values& places, Value bytes) {
+    const int64_t lines = std::max<int64_t>(4 / static_cast<int64_t>(places.size()), 1);
+    b_.stepped_loop("ahead", bytes, lines * cache_line, places, [&](Values p) {
+      for (Value& at : p) {
+        for (int64_t line = 0; line < lines; ++line) {
+          b_.op(OpCode::prefetch_near, {at}, {.offset = line * cache_line});
         }
-        return p;
-      });
+        at = b_.add(at, lines * cache_line);
+      }
+      return p;
     });
   }
 
@@ -323,7 +401,7 @@ class AttentionWriter {
 
   // ---- values: rows of weights by columns of V ----
 
-  Values values(const Values& p, int64_t rows) {
+  Values values(const Values& p, const Positions& its, int64_t rows) {
     const Values states = rows_from(p[0], b_.arg(ArgField::lhs_stride), rows, "state");
     const Values outs = rows_from(p[1], b_.arg(ArgField::dst_stride), rows, "out");
     const Value n = b_.arg(ArgField::n);
@@ -333,7 +411,8 @@ class AttentionWriter {
     const Value done = b_.op(OpCode::imul, {wide, b_.constant(most)});
     const Value rest = b_.op(OpCode::ishr, {b_.op(OpCode::isub, {n, done})},
                              {.imm = shift_of(together())}, "rest");
-    Values at = {first_values(), b_.constant(0)};
+    Values at = {first_of(its), b_.constant(0)};
+    if (fetches_pieces()) at.push_back(its.ahead);
     const auto columns = [&](const std::string& label, Value count, int64_t width) {
       at = b_.loop(label, count, at, [&](const Values& q) {
         Values moved;
@@ -341,10 +420,16 @@ class AttentionWriter {
         fetching_or_not([&](bool fetches) {
           const int64_t tile = std::min(width, v_.tile.n.fixed);
           for (int64_t from = 0; from < width; from += tile) {
-            value_tile(states, moved, q[0], {from, from + tile}, fetches && from == 0);
+            const Positions columns_of = {q[0], fetches_pieces() ? q[2] : no_value};
+            value_tile(states, moved, columns_of, {from, from + tile}, fetches && from == 0);
           }
         });
-        return Values{b_.add(q[0], place(width)), b_.add(q[1], width * 4)};
+        Values next = {b_.add(q[0], place(width)), b_.add(q[1], width * 4)};
+        if (fetches_pieces()) {
+          const Value bytes = b_.op(OpCode::imul, {b_.arg(ArgField::k), b_.constant(place(width))});
+          next.push_back(offset(q[2], bytes, "ahead"));
+        }
+        return next;
       });
     };
     columns("columns", wide, most);
@@ -355,7 +440,7 @@ class AttentionWriter {
   /// In loops that wait for nothing the prefetches alone take a third of the time.
   template <typename Body>
   void fetching_or_not(const Body& body) {
-    if (!b_.isa().has(OpCode::prefetch_near)) return body(false);
+    if (!can_fetch()) return body(false);
     const Value none = b_.constant(0);
     b_.branch(
         b_.arg(ArgField::rhs_prefetch), Compare::equal, none, [&] { body(false); },
@@ -367,15 +452,15 @@ class AttentionWriter {
     int64_t from, to;
   };
 
-  /// `first`, `outs`: where column 0 is.
-  void value_tile(const Values& states, const Values& outs, Value first, Columns columns,
+  /// `its`, `outs`: where column 0 is.
+  void value_tile(const Values& states, const Values& outs, const Positions& its, Columns columns,
                   bool fetches) {
     const size_t rows = outs.size();
     const int64_t vectors = (columns.to - columns.from) / lanes_;
     const auto out_at = [&](int64_t j) { return columns.from * 4 + vector_ * j; };
     Values carried;
     for (const Value state : states) carried.push_back(b_.add(state, vector_ * state_vectors, "w"));
-    carried.push_back(first);
+    carried.push_back(its.first);
     for (size_t r = 0; r < rows; ++r) {
       const Value kept = load(states[r], vector_ * 2, "correction");
       for (int64_t j = 0; j < vectors; ++j) {
@@ -383,6 +468,8 @@ class AttentionWriter {
         carried.push_back(b_.op(OpCode::fmul, {old, kept}, {}, "acc", Role::accumulator));
       }
     }
+    const bool piece = fetches && fetches_pieces();
+    if (piece) carried.push_back(its.ahead);
     const auto step = [&](Values all) {
       Values v;
       Value scale = no_value;
@@ -392,10 +479,11 @@ class AttentionWriter {
         v.push_back(load_values(all[rows], column, scale, "v"));
       }
       if (fetches) {
-        const Value ahead = offset(all[rows], b_.arg(ArgField::rhs_prefetch), "ahead");
+        const Value at = piece ? all.back() : first_ahead(all[rows]);
         for (int64_t line = 0; line < place(columns.to); line += cache_line) {
-          b_.op(OpCode::prefetch_near, {ahead}, {.offset = line});
+          b_.op(OpCode::prefetch_near, {at}, {.offset = line});
         }
+        if (piece) all.back() = b_.add(at, place(columns.to));
       }
       all[rows] = offset(all[rows], b_.arg(ArgField::rhs_stride), "v");
       for (size_t r = 0; r < rows; ++r) {

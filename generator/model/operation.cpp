@@ -105,7 +105,7 @@ constexpr OpInfo table[] = {
 constexpr std::array<std::string_view, static_cast<size_t>(ArgField::all_count)> field_names = {
     "size", "m", "n", "k", "block", "lhs", "lhs_stride", "lhs_pad", "lhs_offset",
     "lhs_chunk_stride", "rhs", "rhs_stride", "dst", "dst_stride", "bias", "clamp", "dst_zero_point",
-    "lookup", "flags", "rhs_prefetch",
+    "lookup", "flags", "rhs_prefetch", "heads", "rhs_head_stride",
     // of tw_pack_args
     "size", "rows", "k", "row_begin", "row_end", "block", "source", "source_stride", "scales",
     "bias", "packed", "packed_stride", "flags", "vector_bytes", "scale_stride", "sum_factor",

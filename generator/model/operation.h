@@ -49,6 +49,8 @@ enum class ArgField {
   lookup,
   flags,
   rhs_prefetch,
+  heads,
+  rhs_head_stride,
   count,
   pack_size = count,
   pack_rows,

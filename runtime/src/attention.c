@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 enum {
-  FEW_ROWS = 16,   /* of queries that share a head: K and V come once for all heads */
-  MOST_ROWS = 64,  /* that pass over a block of K and V together */
-  LEAST_PART = 256 /* positions for which a thread is worth being merged */
+  FEW_ROWS = 16,  /* of queries that share a head: K and V come once for all heads */
+  MOST_ROWS = 64, /* that pass over a block of K and V together */
+  LEAST_PART = 64 /* positions for which a thread is worth being merged */
 };
 
 size_t tw_list_attention_kernels(const tw_attention_kernel** rows, size_t capacity) {
@@ -24,6 +24,12 @@ static tw_type positions_type(const tw_kernel* kernel) {
   return kernel->rhs->block != 0 ? TW_TYPE_Q8_0 : kernel->rhs->type;
 }
 
+size_t tw_position_bytes(const tw_kernel* kernel, size_t values) {
+  const size_t block = kernel->rhs->block;
+  if (block == 0) return values * tw_type_bytes(kernel->rhs->type);
+  return values / block * (sizeof(uint16_t) + block); /* a scale of f16 in front of its codes */
+}
+
 /* The first row of that stage and type that runs; of one ISA, unless `isa` is null. */
 static const tw_attention_kernel* find(const tw_device* device, const tw_attention* wanted,
                                        tw_attention_stage stage, const char* isa, tw_type type) {
@@ -31,6 +37,7 @@ static const tw_attention_kernel* find(const tw_device* device, const tw_attenti
     const tw_attention_kernel* row = &tw_generated_attention_kernels[i];
     const tw_kernel* kernel = &row->kernel;
     if (row->stage != stage || strcmp(kernel->isa, isa) != 0) continue;
+    if (stage == TW_ATTENTION_SCORES && TW_ATTENTION_BLOCK % kernel->tile_n != 0) continue;
     if (type != TW_TYPE_NONE && positions_type(kernel) != type) continue;
     if (wanted->printer != NULL && strcmp(wanted->printer, kernel->printer) != 0) continue;
     if (tw_runnable_kernel(kernel, device)) return row;
@@ -141,15 +148,17 @@ static size_t at_least_one(size_t value) {
   return value == 0 ? 1 : value;
 }
 
-/* One query, or a few rows, wait for K and V: a thread takes neighboring heads, position by
- * position, as a cache has them in memory. Many rows keep a block of one head in the caches. */
+/* One query, or a few rows, wait for K and V: a thread takes a part of the positions, all heads of
+ * each, as a cache has them in memory; of few positions neighboring heads. Many rows keep a block
+ * of one head in the caches. */
 tw_attention_cut tw_cut_attention(const tw_attention_plan* plan, const tw_attention_args* args) {
   const tw_attention* shape = &plan->shape;
   const size_t group = shape->heads / shape->kv_heads, threads = at_least_one(args->threads);
   const bool few = args->queries <= at_least_one(FEW_ROWS / group);
   const size_t most = at_least_one(MOST_ROWS / group);
   tw_attention_cut cut;
-  cut.heads = few ? tw_divide_up(shape->kv_heads, threads) : 1;
+  const bool share_heads = args->positions / LEAST_PART < threads;
+  cut.heads = !few ? 1 : share_heads ? tw_divide_up(shape->kv_heads, threads) : shape->kv_heads;
   cut.head_groups = tw_divide_up(shape->kv_heads, cut.heads);
   cut.queries = at_least_one(args->queries < most ? args->queries : most);
   cut.query_groups = tw_divide_up(args->queries, cut.queries);

@@ -29,6 +29,8 @@ tw_attention_cut tw_cut_attention(const tw_attention_plan* plan, const tw_attent
 /* Of a slice; false on overflow. */
 bool tw_attention_scratch(const tw_attention_plan* plan, const tw_attention_cut* cut,
                           size_t* bytes);
+/* Of so many values in a row of K or V, as the kernel reads it: whole blocks of codes. */
+size_t tw_position_bytes(const tw_kernel* kernel, size_t values);
 /* Floats of a row's part: outputs times the sum of weights, the largest score, that sum. */
 size_t tw_partial_floats(const tw_attention_plan* plan);
 

@@ -4,7 +4,13 @@
 
 #include "attention.h"
 
-enum { STATE_VECTORS = 3, LINE_FLOATS = 16 };
+enum {
+  STATE_VECTORS = 3,
+  LINE_FLOATS = 16,
+  LINE_BYTES = 64,
+  LEAST_POSITIONS = 8,
+  PIECE_BYTES = 32768
+};
 
 /* Where the parts of a slice's scratch begin. Rows of a head stand together, head by head of those
  * that share one of K and V, each with its queries one after the other. */
@@ -180,34 +186,148 @@ static void pad_mask(const tw_attention_args* args, const slice_range* range, si
 
 /* ---- a block ---- */
 
-/* From a block of K or V to the one that comes next, in bytes, where the first one of many waits
- * for memory; 0: to none, or backwards, where C's pointers cannot be moved by a count of bytes. */
-static size_t ahead(const tw_attention_plan* plan, const slice_range* range, size_t head,
-                    size_t first, size_t stride, size_t head_stride) {
-  const size_t group = plan->shape.heads / plan->shape.kv_heads;
-  if (range->rows > group) return 0; /* not of one query: rows stay long enough */
-  if (head + 1 < range->head + range->heads) return head_stride;
-  if (first + TW_ATTENTION_BLOCK >= range->end) return 0;
-  const size_t forward = TW_ATTENTION_BLOCK * stride, back = (range->heads - 1) * head_stride;
-  return forward > back ? forward - back : 0;
+/* K or V. */
+typedef struct cached_rows {
+  const char* first;
+  size_t stride, head_stride;
+  size_t bytes; /* of a position's values of a head */
+  bool codes;
+} cached_rows;
+
+/* A piece of a block: some positions of some heads. */
+typedef struct block_piece {
+  size_t head, heads;
+  size_t first, count; /* positions */
+  size_t at;           /* the first one's, in its block */
+} block_piece;
+
+/* Floats of one query wait for memory, of which a position's heads are one piece, unless a head's
+ * positions are: then all heads of some positions are read before the next ones. Else a block of
+ * one head stays in the first cache. */
+static bool reads_all_heads(const slice_range* range, const cached_rows* rows) {
+  return range->queries == 1 && !rows->codes && rows->stride != rows->bytes;
 }
 
-static void run_scores(const tw_attention_plan* plan, const tw_attention_args* args,
-                       const slice_range* range, const scratch_parts* parts, size_t head,
-                       size_t first, size_t count) {
-  const size_t key_size = plan->shape.key_size, row = (head - range->head) * range->rows;
-  tw_args kernel = {.size = sizeof kernel};
-  kernel.m = range->rows;
-  kernel.n = count;
-  kernel.k = key_size;
-  kernel.lhs = parts->queries + row * key_size;
-  kernel.lhs_stride = key_size * sizeof(float);
-  kernel.rhs = (const char*)args->k + head * args->k_head_stride + first * args->k_stride;
-  kernel.rhs_stride = args->k_stride;
-  kernel.rhs_prefetch = ahead(plan, range, head, first, args->k_stride, args->k_head_stride);
-  kernel.dst = scores_of(plan, parts, row);
-  kernel.dst_stride = row_floats(plan) * sizeof(float);
-  plan->stages[TW_ATTENTION_SCORES]->kernel.run(&kernel);
+/* A position's heads are one piece of memory, behind which the next one's are. */
+static bool is_one_piece(const slice_range* range, const cached_rows* rows) {
+  return rows->head_stride == rows->bytes && rows->stride == range->heads * rows->bytes;
+}
+
+/* From a piece to what is fetched beside it (lower/attention.cpp), in bytes. 0: nothing; or
+ * backwards, where C's pointers cannot be moved by a count of bytes. */
+static size_t next_bytes(const slice_range* range, const cached_rows* rows,
+                         const block_piece* piece) {
+  const size_t forward = piece->count * rows->stride;
+  const size_t back = (range->heads - 1) * rows->head_stride;
+  const bool is_last = piece->first + piece->count >= range->end;
+  if (range->queries != 1) return 0; /* they take long enough */
+  if (reads_all_heads(range, rows)) return is_last || !is_one_piece(range, rows) ? 0 : forward;
+  if (piece->head + 1 < range->head + range->heads) return rows->head_stride;
+  return is_last || forward <= back ? 0 : forward - back;
+}
+
+/* Scores of K, or products by V, of all blocks. */
+typedef struct stage_pass {
+  cached_rows rows;
+  size_t positions; /* of a piece of all heads */
+  tw_kernel_fn run;
+  tw_args args; /* but what differs from piece to piece */
+} stage_pass;
+
+static stage_pass make_pass(const tw_attention_plan* plan, const slice_range* range,
+                            tw_attention_stage stage, const cached_rows* rows, size_t size) {
+  const tw_kernel* kernel = &plan->stages[stage]->kernel;
+  stage_pass pass = {.rows = *rows, .positions = TW_ATTENTION_BLOCK, .run = kernel->run};
+  pass.rows.bytes = tw_position_bytes(kernel, size);
+  pass.rows.codes = kernel->rhs->block != 0;
+  pass.args.size = sizeof pass.args;
+  pass.args.m = range->rows;
+  pass.args.rhs_stride = rows->stride;
+  pass.args.rhs_head_stride = rows->head_stride;
+  return pass;
+}
+
+/* Of K so many positions that all heads' fill half of a small first cache, in which the same places
+ * of rows a page apart find room. Whole tiles of scores, of which blocks are multiples. */
+static size_t few_positions(const tw_attention_plan* plan, const cached_rows* keys) {
+  const size_t tile = plan->stages[TW_ATTENTION_SCORES]->kernel.tile_n;
+  size_t positions = TW_ATTENTION_BLOCK;
+  while (positions > LEAST_POSITIONS && positions > tile &&
+         positions * keys->stride > PIECE_BYTES) {
+    positions /= 2;
+  }
+  return positions;
+}
+
+static stage_pass scores_pass(const tw_attention_plan* plan, const tw_attention_args* args,
+                              const slice_range* range) {
+  const size_t size = plan->shape.key_size;
+  const cached_rows keys = {args->k, args->k_stride, args->k_head_stride, 0, false};
+  stage_pass pass = make_pass(plan, range, TW_ATTENTION_SCORES, &keys, size);
+  pass.positions = few_positions(plan, &keys);
+  pass.args.k = size;
+  pass.args.lhs_stride = size * sizeof(float);
+  pass.args.dst_stride = row_floats(plan) * sizeof(float);
+  return pass;
+}
+
+static stage_pass values_pass(const tw_attention_plan* plan, const tw_attention_args* args,
+                              const slice_range* range) {
+  const size_t size = plan->shape.value_size;
+  const cached_rows values = {args->v, args->v_stride, args->v_head_stride, 0, false};
+  stage_pass pass = make_pass(plan, range, TW_ATTENTION_VALUES, &values, size);
+  pass.args.n = size;
+  pass.args.lhs_stride = row_floats(plan) * sizeof(float);
+  pass.args.dst_stride = size * sizeof(float);
+  return pass;
+}
+
+/* Sets what a piece reads and writes beside K or V; `row`: its first one. */
+typedef void piece_fn(const tw_attention_plan* plan, const scratch_parts* parts, size_t row,
+                      const block_piece* piece, tw_args* args);
+
+static void place_scores(const tw_attention_plan* plan, const scratch_parts* parts, size_t row,
+                         const block_piece* piece, tw_args* args) {
+  args->n = piece->count;
+  args->lhs = parts->queries + row * plan->shape.key_size;
+  args->dst = scores_of(plan, parts, row) + piece->at;
+}
+
+static void place_values(const tw_attention_plan* plan, const scratch_parts* parts, size_t row,
+                         const block_piece* piece, tw_args* args) {
+  args->k = piece->count;
+  args->lhs = state_of(plan, parts, row);
+  args->dst = parts->sums + row * plan->shape.value_size;
+}
+
+/* All positions of a block, some at a time where those of all heads are read together. */
+static void run_pieces(const tw_attention_plan* plan, const slice_range* range,
+                       const scratch_parts* parts, stage_pass* pass, const block_piece* block,
+                       piece_fn* place) {
+  const cached_rows* rows = &pass->rows;
+  const bool all_heads = reads_all_heads(range, rows);
+  const size_t step = all_heads ? pass->positions : block->count;
+  block_piece piece = {.heads = all_heads ? block->heads : 1};
+  tw_args* args = &pass->args;
+  args->heads = piece.heads;
+  for (piece.at = 0; piece.at < block->count; piece.at += step) {
+    piece.first = block->first + piece.at;
+    piece.count = tw_least(step, block->count - piece.at);
+    for (size_t i = 0; i < block->heads; i += piece.heads) {
+      piece.head = block->head + i;
+      place(plan, parts, (piece.head - range->head) * range->rows, &piece, args);
+      args->rhs = rows->first + piece.head * rows->head_stride + piece.first * rows->stride;
+      args->rhs_prefetch = next_bytes(range, rows, &piece);
+      pass->run(args);
+    }
+  }
+}
+
+/* Softcaps, and what stands behind a block's last position. */
+static void finish_scores(const tw_attention_plan* plan, const tw_attention_args* args,
+                          const slice_range* range, const scratch_parts* parts, size_t head,
+                          size_t count) {
+  const size_t row = (head - range->head) * range->rows;
   const size_t vectors = tw_divide_up(count, plan->lanes) * plan->lanes;
   for (size_t i = 0; i < range->rows; ++i) {
     float* scores = scores_of(plan, parts, row + i);
@@ -256,22 +376,12 @@ static void run_weights(const tw_attention_plan* plan, const tw_attention_args* 
   }
 }
 
-static void run_values(const tw_attention_plan* plan, const tw_attention_args* args,
-                       const slice_range* range, const scratch_parts* parts, size_t head,
-                       size_t first, size_t count) {
-  const size_t value_size = plan->shape.value_size, row = (head - range->head) * range->rows;
-  tw_args kernel = {.size = sizeof kernel};
-  kernel.m = range->rows;
-  kernel.n = value_size;
-  kernel.k = count;
-  kernel.lhs = state_of(plan, parts, row);
-  kernel.lhs_stride = row_floats(plan) * sizeof(float);
-  kernel.rhs = (const char*)args->v + head * args->v_head_stride + first * args->v_stride;
-  kernel.rhs_stride = args->v_stride;
-  kernel.rhs_prefetch = ahead(plan, range, head, first, args->v_stride, args->v_head_stride);
-  kernel.dst = parts->sums + row * value_size;
-  kernel.dst_stride = value_size * sizeof(float);
-  plan->stages[TW_ATTENTION_VALUES]->kernel.run(&kernel);
+/* Reads a block that nothing has fetched line by line, which is how memory is fastest. */
+static void touch(const slice_range* range, const cached_rows* rows, const block_piece* block) {
+  if (!reads_all_heads(range, rows) || !is_one_piece(range, rows)) return;
+  const volatile char* at =
+      rows->first + block->head * rows->head_stride + block->first * rows->stride;
+  for (size_t i = 0; i < block->count * rows->stride; i += LINE_BYTES) (void)at[i];
 }
 
 /* ---- outputs ---- */
@@ -329,14 +439,24 @@ void tw_attend(const tw_attention_plan* plan, const tw_attention_args* args,
   scratch_parts parts;
   /* Neither is so: the caller has looked. */
   if (range.queries == 0 || !lay_out(plan, cut, args->scratch, &parts)) return;
+  stage_pass scores = scores_pass(plan, args, &range), values = values_pass(plan, args, &range);
   begin_rows(plan, args, &range, &parts);
+  const bool all_heads =
+      reads_all_heads(&range, &scores.rows) || reads_all_heads(&range, &values.rows);
+  block_piece block = {.heads = all_heads ? range.heads : 1};
   for (size_t first = range.position; first < range.end; first += TW_ATTENTION_BLOCK) {
-    const size_t count = tw_least(TW_ATTENTION_BLOCK, range.end - first);
-    if (block_is_masked(args, &range, first, count)) continue;
-    for (size_t head = range.head; head < range.head + range.heads; ++head) {
-      run_scores(plan, args, &range, &parts, head, first, count);
-      run_weights(plan, args, &range, &parts, head, first, count);
-      run_values(plan, args, &range, &parts, head, first, count);
+    block.first = first;
+    block.count = tw_least(TW_ATTENTION_BLOCK, range.end - first);
+    if (block_is_masked(args, &range, first, block.count)) continue;
+    for (size_t i = 0; i < range.heads; i += block.heads) {
+      block.head = range.head + i;
+      run_pieces(plan, &range, &parts, &scores, &block, place_scores);
+      for (size_t head = block.head; head < block.head + block.heads; ++head) {
+        finish_scores(plan, args, &range, &parts, head, block.count);
+        run_weights(plan, args, &range, &parts, head, first, block.count);
+      }
+      if (first == range.position) touch(&range, &values.rows, &block);
+      run_pieces(plan, &range, &parts, &values, &block, place_values);
     }
   }
   end_rows(plan, args, cut, &range, &parts, slice);

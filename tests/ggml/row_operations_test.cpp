@@ -188,20 +188,25 @@ TEST_F(RowOperations, RopeTurnsPairs) {
 
 TEST_F(RowOperations, RowsAreSetByTheirNumbers) {
   OwnTensor rows = floats({48, 3, 2, 1}), numbers = positions({4, 0, 6});
-  OwnTensor cache = make_tensor(type_f16, {48, 7, 2, 1});
-  const Tensor op = make_op(kSetRowsNumber, cache, {&rows.tensor, &numbers.tensor});
-  compute(op, 2);
   const size_t targets[] = {4, 0, 6};
-  for (size_t i2 = 0; i2 < 2; ++i2) {
-    for (size_t i1 = 0; i1 < 3; ++i1) {
-      for (size_t i0 = 0; i0 < 48; ++i0) {
-        uint16_t half;
-        std::memcpy(&half, cache.bytes.data() + (i2 * 7 + targets[i1]) * 96 + i0 * 2, 2);
-        ASSERT_EQ(half, test::half_bits(float_at(rows.tensor, i0, i1, i2, 0)));
+  for (const int32_t type : {type_f16, type_bf16}) {
+    OwnTensor cache = make_tensor(type, {48, 7, 2, 1});
+    compute(make_op(kSetRowsNumber, cache, {&rows.tensor, &numbers.tensor}), 2);
+    for (size_t i2 = 0; i2 < 2; ++i2) {
+      for (size_t i1 = 0; i1 < 3; ++i1) {
+        for (size_t i0 = 0; i0 < 48; ++i0) {
+          uint16_t found;
+          std::memcpy(&found, cache.bytes.data() + (i2 * 7 + targets[i1]) * 96 + i0 * 2, 2);
+          const char* name = type == type_f16 ? "f16" : "bf16";
+          const float value = test::rounded_to(name, float_at(rows.tensor, i0, i1, i2, 0));
+          ASSERT_EQ(found, test::float_bits(name, value)) << name;
+        }
       }
     }
   }
+  OwnTensor cache = make_tensor(type_f16, {48, 7, 2, 1});
   reinterpret_cast<int32_t*>(numbers.bytes.data())[2] = 7;
+  const Tensor op = make_op(kSetRowsNumber, cache, {&rows.tensor, &numbers.tensor});
   EXPECT_THROW(compute(op, 2), std::out_of_range);
 }
 

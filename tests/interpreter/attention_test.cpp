@@ -185,19 +185,37 @@ class BlockRunner {
   }
 
   void run_stage(size_t stage, Arguments arguments) {
-    if (in_.queries % 2 == 0) set(arguments, ArgField::rhs_prefetch, 4096);
+    if (in_.queries % 3 != 0) set(arguments, ArgField::rhs_prefetch, 4096);
+    if (stage != 1) {
+      set(arguments, ArgField::m, in_.queries / heads());
+      set(arguments, ArgField::heads, heads());
+    }
     run(*stages_[stage], arguments, memory_, {.vl = {}, .physical = physical_});
   }
 
-  /// A copy of rows of K or V, behind which nothing may be read.
-  Rows positions(const char* name, const std::vector<float>& all, const std::string& type,
-                 size_t size, size_t first, size_t count) {
+  /// Two heads that have the same positions are one with the rows of both.
+  [[nodiscard]] size_t heads() const {
+    return in_.queries % 2 == 0 && in_.key_type != "q8_0" ? 2 : 1;
+  }
+
+  /// A copy of rows of K or V for each head, behind which nothing may be read.
+  void set_positions(Arguments& arguments, const char* name, const std::vector<float>& all,
+                     const std::string& type, size_t size, size_t first, size_t count) {
     constexpr size_t gap = 6;
     const std::vector<float> some(
         all.begin() + static_cast<std::ptrdiff_t>(first * size),
         all.begin() + static_cast<std::ptrdiff_t>((first + count) * size));
-    return {memory_.add(name, rows_of(some, count, size, type, gap), false, 2),
-            row_bytes_of(type, size) + gap};
+    const size_t stride = row_bytes_of(type, size) + gap;
+    const std::vector<uint8_t> head = rows_of(some, count, size, type, gap);
+    std::vector<uint8_t> bytes = head;
+    const size_t head_stride = head.size() + stride;  // NaNs between them
+    if (heads() == 2) {
+      bytes.resize(head_stride, 0xff);
+      bytes.insert(bytes.end(), head.begin(), head.end());
+    }
+    set(arguments, ArgField::rhs, ArgField::rhs_stride,
+        {memory_.add(name, bytes, false, 2), stride});
+    set(arguments, ArgField::rhs_head_stride, head_stride);
   }
 
   void multiply_keys(size_t first, size_t count) {
@@ -206,8 +224,7 @@ class BlockRunner {
     set(a, ArgField::n, count);
     set(a, ArgField::k, in_.key_size);
     set(a, ArgField::lhs, ArgField::lhs_stride, {q_, in_.key_size * 4});
-    set(a, ArgField::rhs, ArgField::rhs_stride,
-        positions("k", in_.k, in_.key_type, in_.key_size, first, count));
+    set_positions(a, "k", in_.k, in_.key_type, in_.key_size, first, count);
     set(a, ArgField::dst, ArgField::dst_stride, scores());
     run_stage(0, a);
   }
@@ -240,8 +257,7 @@ class BlockRunner {
     set(a, ArgField::n, in_.value_size);
     set(a, ArgField::k, count);
     set(a, ArgField::lhs, ArgField::lhs_stride, rows_);
-    set(a, ArgField::rhs, ArgField::rhs_stride,
-        positions("v", in_.v, in_.value_type, in_.value_size, first, count));
+    set_positions(a, "v", in_.v, in_.value_type, in_.value_size, first, count);
     set(a, ArgField::dst, ArgField::dst_stride, {sums_, in_.value_size * 4});
     run_stage(2, a);
   }

@@ -111,6 +111,27 @@ TEST(Attention, TypesOfPositions) {
   }
 }
 
+/// So wide that K is read some positions at a time, in one piece or with gaps.
+TEST(Attention, OneQueryOfManyHeads) {
+  size_t number = 0;
+  for (const char* type : {"f32", "f16"}) {
+    for (const size_t positions : {5, 64, 203}) {
+      for (const size_t group : {1, 4}) {
+        Attention in;
+        in.key_type = in.value_type = type;
+        in = shape(1, positions, 8 * group, 8, 128, 96, in);
+        if (number % 3 != 0) fill_mask(in, 1, static_cast<uint32_t>(number));
+        expect_right(in, [&](AttentionOptions& options) {
+          options.flush = number % 2 == 0 ? Flush::end : Flush::start;
+          options.gap = number % 3 == 2 ? 6 : 0;
+          options.threads = 1 + number % 2;
+        });
+        ++number;
+      }
+    }
+  }
+}
+
 /// One query, more threads than heads: positions are divided and merged.
 TEST(Attention, PartsOfPositions) {
   for (const size_t threads : {2, 3, 4, 16}) {

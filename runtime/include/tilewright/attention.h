@@ -14,7 +14,7 @@
  * scale, too: q is not rounded for them. Weights are exact to a few units in the last place;
  * one that is less than e^-88 of its row's largest is 0. Products are summed up in an order of the
  * kernels' own, so that outputs of two ISAs may differ, and where positions are divided among
- * threads (one query, less heads than threads) those of two numbers of threads. A row of which all
+ * threads (few queries) those of two numbers of threads. A row of which all
  * positions are masked, by -infinity, has outputs of 0. A NaN in what a row is made of, or a score
  * of +infinity, makes its outputs NaNs, if it is masked or not: K and V are numbers there, too. */
 #ifndef TILEWRIGHT_ATTENTION_H

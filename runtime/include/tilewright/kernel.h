@@ -49,6 +49,8 @@ typedef struct tw_args {
   uint64_t flags;      /* TW_STREAM_OUTPUT */
   size_t rhs_prefetch; /* distance in bytes at which the packed rhs is prefetched; 0: off in
                           effect (the line being read) */
+  size_t heads;        /* attention: of K and V (registry.h); else 0 */
+  size_t rhs_head_stride; /* from one's values to the next one's, in bytes */
 } tw_args;
 
 typedef void (*tw_kernel_fn)(const tw_args* args);
