@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "lower/across.h"
+#include "lower/cached_rows.h"
 #include "lower/exponential.h"
 #include "lower/lower.h"
 #include "lower/tile.h"
@@ -28,7 +29,11 @@ constexpr int64_t mask_of_f16 = 1;
 class AttentionWriter {
  public:
   explicit AttentionWriter(const Variant& v)
-      : v_(v), b_(v.code_name(), *v.isa), vector_(v.isa->vector_bytes), lanes_(vector_.fixed / 4) {}
+      : v_(v),
+        b_(v.code_name(), *v.isa),
+        cached_(b_, v.rhs),
+        vector_(v.isa->vector_bytes),
+        lanes_(vector_.fixed / 4) {}
 
   Program write() {
     switch (v_.stage) {
@@ -84,17 +89,17 @@ class AttentionWriter {
   template <typename Body>
   void heads_in_turn(ArgField positions, ArgField values, const Body& body) {
     Values all = {b_.arg(ArgField::lhs), b_.arg(ArgField::dst)};
-    if (block() != 0) {
+    if (cached_.block() != 0) {
       rows_by_halves(all, [&](const Values& p, int64_t rows) {
         return body(p, {no_value, no_value}, rows);
       });
       return;
     }
-    all.push_back(first_values());
+    all.push_back(cached_.first_values());
     Value share = no_value;
     if (fetches_pieces()) {
       all.push_back(first_ahead(all.back()));
-      const Value bytes = row_bytes(b_.arg(values));
+      const Value bytes = cached_.bytes(b_.arg(values));
       share = b_.op(OpCode::imul, {b_.arg(positions), bytes}, {}, "share");
     }
     b_.loop("heads", b_.arg(ArgField::heads), all, [&](const Values& h) {
@@ -128,53 +133,9 @@ class AttentionWriter {
     return {after(p[0], ArgField::lhs_stride), after(p[1], ArgField::dst_stride)};
   }
 
-  /// A vector of the mask, or of floats of K or V, as f32; of codes as i32.
-  Value load_wide(Value at, Length at_bytes, ElementType type, const std::string& name) {
-    const Value raw =
-        b_.op(OpCode::load, {at}, {.offset = at_bytes, .bytes = lanes_bytes(b_.isa(), type)}, name,
-              Role::operand);
-    return widened(b_, raw, type, name, Role::operand);
-  }
-
-  // ---- rows of K and V ----
-
-  [[nodiscard]] int64_t block() const { return v_.rhs.block; }
-
-  /// Values that stand together: of codes a block, in front of which their scale is.
-  [[nodiscard]] int64_t together() const { return block() != 0 ? block() : lanes_; }
-
-  /// Of a row, or where its first codes are.
-  Value first_values() { return b_.add(b_.arg(ArgField::rhs), codes_in_block(v_.rhs), "rhs"); }
-
   /// As late as it can be: a pointer less to keep.
   Value first_of(const Positions& its) {
-    return its.first == no_value ? first_values() : its.first;
-  }
-
-  /// From a row's first values to that one's, in bytes.
-  [[nodiscard]] int64_t place(int64_t value) const {
-    if (block() == 0) return value * bits(v_.rhs.element) / 8;
-    return value / block() * block_bytes(v_.rhs).fixed + value % block();
-  }
-
-  /// The scale of the block that has the value, in all lanes; of floats none.
-  Value load_scale(Value first, int64_t value) {
-    if (block() == 0) return no_value;
-    const Length at = Length{place(value / block() * block())} - codes_in_block(v_.rhs);
-    const ElementType type = field_of(v_.rhs, FieldKind::scales).type;
-    const Value half =
-        b_.op(OpCode::load_dup, {first},
-              {.bits = bits(type), .offset = at, .bytes = lanes_bytes(b_.isa(), type)}, "scale",
-              Role::operand);
-    return widened(b_, half, type, "scale", Role::operand);
-  }
-
-  /// A vector from that value on as f32, exactly: a code times a scale of f16 is one.
-  Value load_values(Value first, int64_t value, Value scale, const std::string& name) {
-    const Value x = load_wide(first, place(value), v_.rhs.element, name);
-    if (scale == no_value) return x;
-    const Value code = b_.op(OpCode::cvt_i32_f32, {x}, {}, name, Role::operand);
-    return b_.op(OpCode::fmul, {code, scale}, {}, name, Role::operand);
+    return its.first == no_value ? cached_.first_values() : its.first;
   }
 
   // ---- what stages do ----
@@ -221,7 +182,7 @@ class AttentionWriter {
   /// Vectors of which each sums up to a score, row by row. Positions beyond n repeat the last one.
   Values score_tile(const Values& queries, Value left, const Positions& its, int64_t rows) {
     const int64_t tile = v_.tile.n.fixed;
-    const int64_t step_values = together();
+    const int64_t step_values = cached_.together();
     Values carried = queries;
     const Values keys =
         clamped_pointers(b_, its.first, b_.arg(ArgField::rhs_stride), left, 1, tile, "k");
@@ -234,7 +195,7 @@ class AttentionWriter {
     const auto step = [&](Values all) {
       Values scales;
       for (int64_t i = 0; i < tile; ++i) {
-        scales.push_back(load_scale(all[static_cast<size_t>(rows + i)], 0));
+        scales.push_back(cached_.scale(all[static_cast<size_t>(rows + i)], 0));
       }
       for (int64_t value = 0; value < step_values; value += lanes_) {
         Values q;
@@ -242,8 +203,8 @@ class AttentionWriter {
           q.push_back(load(all[static_cast<size_t>(r)], value * 4, "q"));
         }
         for (int64_t i = 0; i < tile; ++i) {
-          const Value key = load_values(all[static_cast<size_t>(rows + i)], value,
-                                        scales[static_cast<size_t>(i)], "k");
+          const Value key = cached_.values(all[static_cast<size_t>(rows + i)], value,
+                                           scales[static_cast<size_t>(i)], "k");
           for (int64_t r = 0; r < rows; ++r) {
             Value& sum = all[static_cast<size_t>(sums_at + r * tile + i)];
             sum = multiply_add(b_, key, q[static_cast<size_t>(r)], sum, "acc", Role::accumulator);
@@ -252,7 +213,7 @@ class AttentionWriter {
       }
       for (int64_t i = 0; i < rows + tile; ++i) {
         Value& at = all[static_cast<size_t>(i)];
-        at = b_.add(at, i < rows ? step_values * 4 : place(step_values));
+        at = b_.add(at, i < rows ? step_values * 4 : cached_.place(step_values));
       }
       return all;
     };
@@ -267,19 +228,13 @@ class AttentionWriter {
 
   [[nodiscard]] bool can_fetch() const { return b_.isa().has(OpCode::prefetch_near); }
 
-  [[nodiscard]] bool fetches_pieces() const { return can_fetch() && block() == 0; }
+  [[nodiscard]] bool fetches_pieces() const { return can_fetch() && cached_.block() == 0; }
 
   Value first_ahead(Value first) { return offset(first, b_.arg(ArgField::rhs_prefetch), "ahead"); }
 
-  /// Bytes of so many values of a position, whole blocks.
-  Value row_bytes(Value values) {
-    if (block() != 0) values = b_.op(OpCode::ishr, {values}, {.imm = shift_of(block())});
-    return b_.op(OpCode::imul, {values, b_.constant(place(block() != 0 ? block() : 1))});
-  }
-
   /// Of a tile's positions of K.
   Value tile_bytes() {
-    const Value bytes = row_bytes(b_.arg(ArgField::k));
+    const Value bytes = cached_.bytes(b_.arg(ArgField::k));
     return b_.op(OpCode::imul, {bytes, b_.constant(v_.tile.n.fixed)}, {}, "bytes");
   }
 
@@ -290,7 +245,7 @@ class AttentionWriter {
       if (fetches_pieces()) return fetch({ahead}, tile_bytes());
       Values others;
       for (const Value key : keys) others.push_back(offset(key, distance, "ahead"));
-      fetch(others, row_bytes(b_.arg(ArgField::k)));
+      fetch(others, cached_.bytes(b_.arg(ArgField::k)));
     });
   }
 
@@ -354,7 +309,7 @@ class AttentionWriter {
         b_.op(OpCode::load_dup, {b_.arg(ArgField::clamp)}, {.bits = 32}, "slope", Role::operand);
     const Values all = {row, mask, load(state, 0, "most")};
     const auto body = [&](const Values& p) {
-      const Value by = load_wide(p[1], 0, type, "mask");
+      const Value by = load_widened(b_, p[1], 0, type, "mask");
       const Value score = multiply_add(b_, by, slope, load(p[0], 0, "s"), "s", Role::operand);
       b_.op(OpCode::store, {p[0], score});
       // A NaN is left out here: its weight will be one.
@@ -406,11 +361,11 @@ class AttentionWriter {
     const Values outs = rows_from(p[1], b_.arg(ArgField::dst_stride), rows, "out");
     const Value n = b_.arg(ArgField::n);
     // A tile, or all those of a block.
-    const int64_t most = std::max(v_.tile.n.fixed, together());
+    const int64_t most = std::max(v_.tile.n.fixed, cached_.together());
     const Value wide = b_.op(OpCode::idiv, {n, b_.constant(most)}, {}, "tiles");
     const Value done = b_.op(OpCode::imul, {wide, b_.constant(most)});
     const Value rest = b_.op(OpCode::ishr, {b_.op(OpCode::isub, {n, done})},
-                             {.imm = shift_of(together())}, "rest");
+                             {.imm = shift_of(cached_.together())}, "rest");
     Values at = {first_of(its), b_.constant(0)};
     if (fetches_pieces()) at.push_back(its.ahead);
     const auto columns = [&](const std::string& label, Value count, int64_t width) {
@@ -424,16 +379,17 @@ class AttentionWriter {
             value_tile(states, moved, columns_of, {from, from + tile}, fetches && from == 0);
           }
         });
-        Values next = {b_.add(q[0], place(width)), b_.add(q[1], width * 4)};
+        Values next = {b_.add(q[0], cached_.place(width)), b_.add(q[1], width * 4)};
         if (fetches_pieces()) {
-          const Value bytes = b_.op(OpCode::imul, {b_.arg(ArgField::k), b_.constant(place(width))});
+          const Value bytes =
+              b_.op(OpCode::imul, {b_.arg(ArgField::k), b_.constant(cached_.place(width))});
           next.push_back(offset(q[2], bytes, "ahead"));
         }
         return next;
       });
     };
     columns("columns", wide, most);
-    if (most != together()) columns("vectors", rest, together());
+    if (most != cached_.together()) columns("vectors", rest, cached_.together());
     return next_rows(p, rows);
   }
 
@@ -474,16 +430,16 @@ class AttentionWriter {
       Values v;
       Value scale = no_value;
       for (int64_t column = columns.from; column < columns.to; column += lanes_) {
-        const bool is_next = scale == no_value || column % block() == 0;
-        if (is_next) scale = load_scale(all[rows], column);
-        v.push_back(load_values(all[rows], column, scale, "v"));
+        const bool is_next = scale == no_value || column % cached_.block() == 0;
+        if (is_next) scale = cached_.scale(all[rows], column);
+        v.push_back(cached_.values(all[rows], column, scale, "v"));
       }
       if (fetches) {
         const Value at = piece ? all.back() : first_ahead(all[rows]);
-        for (int64_t line = 0; line < place(columns.to); line += cache_line) {
+        for (int64_t line = 0; line < cached_.place(columns.to); line += cache_line) {
           b_.op(OpCode::prefetch_near, {at}, {.offset = line});
         }
-        if (piece) all.back() = b_.add(at, place(columns.to));
+        if (piece) all.back() = b_.add(at, cached_.place(columns.to));
       }
       all[rows] = offset(all[rows], b_.arg(ArgField::rhs_stride), "v");
       for (size_t r = 0; r < rows; ++r) {
@@ -507,7 +463,8 @@ class AttentionWriter {
 
   const Variant& v_;
   Builder b_;
-  Length vector_;  ///< its bytes
+  CachedRows cached_;  ///< K or V
+  Length vector_;      ///< its bytes
   int64_t lanes_;
 };
 

@@ -36,6 +36,15 @@ inline Value widened(Builder& b, Value x, ElementType type, const std::string& n
   return x;
 }
 
+/// Values of memory, one for each f32 lane, as f32; codes as i32.
+inline Value load_widened(Builder& b, Value at, Length at_bytes, ElementType type,
+                          const std::string& name) {
+  const Value raw =
+      b.op(OpCode::load, {at}, {.offset = at_bytes, .bytes = lanes_bytes(b.isa(), type)}, name,
+           Role::operand);
+  return widened(b, raw, type, name, Role::operand);
+}
+
 /// To nearest even by integers: `x` is no signaling NaN, so that the upper half of a NaN is one.
 /// `below_half`: 0x7fff in every lane, just less than half of what is cut off.
 inline Value to_bf16(Builder& b, Value x, Value below_half, const std::string& name = "",

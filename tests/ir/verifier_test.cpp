@@ -111,7 +111,7 @@ TEST(Verifier, OperationsAlone) {
        "",
        {.bits = 8, .imm = 256},
        "d = splat.8(#256): the value is 256, must be -128 to 255"},
-      {OpCode::arg, "p", {.imm = 41}, "d = arg(lhs, #41): the field is 41, must be 0 to 40"},
+      {OpCode::arg, "p", {.imm = 43}, "d = arg(lhs, #43): the field is 43, must be 0 to 42"},
       {OpCode::load,
        "p",
        {.bytes = 257},

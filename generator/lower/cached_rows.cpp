@@ -1,0 +1,47 @@
+#include "lower/cached_rows.h"
+
+#include <bit>
+
+#include "lower/tile.h"
+#include "lower/widen.h"
+
+namespace tw {
+
+int64_t CachedRows::together() const {
+  return block() != 0 ? block() : b_.isa().vector_bytes.fixed / 4;
+}
+
+int64_t CachedRows::place(int64_t value) const {
+  if (block() == 0) return value * bits(rows_.element) / 8;
+  return value / block() * block_bytes(rows_).fixed + value % block();
+}
+
+Value CachedRows::first_values() {
+  return b_.add(b_.arg(ArgField::rhs), codes_in_block(rows_), "rhs");
+}
+
+Value CachedRows::bytes(Value values) {
+  if (block() == 0) return b_.op(OpCode::imul, {values, b_.constant(place(1))});
+  const int shift = std::countr_zero(static_cast<uint64_t>(block()));
+  const Value blocks = b_.op(OpCode::ishr, {values}, {.imm = shift});
+  return b_.op(OpCode::imul, {blocks, b_.constant(place(block()))});
+}
+
+Value CachedRows::scale(Value first, int64_t value) {
+  if (block() == 0) return no_value;
+  const Length at = Length{place(value / block() * block())} - codes_in_block(rows_);
+  const ElementType type = field_of(rows_, FieldKind::scales).type;
+  const Value half = b_.op(OpCode::load_dup, {first},
+                           {.bits = bits(type), .offset = at, .bytes = lanes_bytes(b_.isa(), type)},
+                           "scale", Role::operand);
+  return widened(b_, half, type, "scale", Role::operand);
+}
+
+Value CachedRows::values(Value first, int64_t value, Value scale, const std::string& name) {
+  const Value x = load_widened(b_, first, place(value), rows_.element, name);
+  if (scale == no_value) return x;
+  const Value code = b_.op(OpCode::cvt_i32_f32, {x}, {}, name, Role::operand);
+  return b_.op(OpCode::fmul, {code, scale}, {}, name, Role::operand);
+}
+
+}  // namespace tw
