@@ -20,7 +20,8 @@ void check_attention_formats(const Family& family) {
   if (floats && is_positions(*family.rhs) && !family.accumulate) return;
   std::string known;
   for (const Format& format : formats()) {
-    if (is_positions(format)) known += fmt::format("{}{}", known.empty() ? "" : " or ", format.name);
+    if (is_positions(format))
+      known += fmt::format("{}{}", known.empty() ? "" : " or ", format.name);
   }
   throw std::invalid_argument(
       fmt::format("no attention of {} to {} makes {}: queries and outputs are f32, K and V {}",

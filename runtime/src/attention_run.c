@@ -444,6 +444,7 @@ void tw_attend(const tw_attention_plan* plan, const tw_attention_args* args,
   const bool all_heads =
       reads_all_heads(&range, &scores.rows) || reads_all_heads(&range, &values.rows);
   block_piece block = {.heads = all_heads ? range.heads : 1};
+  bool is_first = true;
   for (size_t first = range.position; first < range.end; first += TW_ATTENTION_BLOCK) {
     block.first = first;
     block.count = tw_least(TW_ATTENTION_BLOCK, range.end - first);
@@ -455,9 +456,10 @@ void tw_attend(const tw_attention_plan* plan, const tw_attention_args* args,
         finish_scores(plan, args, &range, &parts, head, block.count);
         run_weights(plan, args, &range, &parts, head, first, block.count);
       }
-      if (first == range.position) touch(&range, &values.rows, &block);
+      if (is_first) touch(&range, &values.rows, &block);
       run_pieces(plan, &range, &parts, &values, &block, place_values);
     }
+    is_first = false;
   }
   end_rows(plan, args, cut, &range, &parts, slice);
 }
