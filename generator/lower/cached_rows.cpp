@@ -7,13 +7,20 @@
 
 namespace tw {
 
+CachedRows::CachedRows(Builder& b, const Layout& rows) : b_(b), rows_(rows) {
+  if (!has_nibbles()) return;
+  low_bits_ = splat32(b_, 15, "low_bits");
+  zero_ = splat32(b_, std::bit_cast<uint32_t>(8.0F), "zero");
+}
+
 int64_t CachedRows::together() const {
   return block() != 0 ? block() : b_.isa().vector_bytes.fixed / 4;
 }
 
 int64_t CachedRows::place(int64_t value) const {
   if (block() == 0) return value * bits(rows_.element) / 8;
-  return value / block() * block_bytes(rows_).fixed + value % block();
+  const int64_t bytes = block() * bits(rows_.element) / 8;
+  return value / block() * block_bytes(rows_).fixed + value % block() % bytes;
 }
 
 Value CachedRows::first_values() {
@@ -38,10 +45,20 @@ Value CachedRows::scale(Value first, int64_t value) {
 }
 
 Value CachedRows::values(Value first, int64_t value, Value scale, const std::string& name) {
-  const Value x = load_widened(b_, first, place(value), rows_.element, name);
-  if (scale == no_value) return x;
-  const Value code = b_.op(OpCode::cvt_i32_f32, {x}, {}, name, Role::operand);
-  return b_.op(OpCode::fmul, {code, scale}, {}, name, Role::operand);
+  if (scale == no_value) return load_widened(b_, first, place(value), rows_.element, name);
+  return b_.op(OpCode::fmul, {codes(first, value, name), scale}, {}, name, Role::operand);
+}
+
+/// As f32.
+Value CachedRows::codes(Value first, int64_t value, const std::string& name) {
+  const auto op = [&](OpCode code, std::initializer_list<Value> args, const Builder::With& with) {
+    return b_.op(code, args, with, name, Role::operand);
+  };
+  Value x = load_widened(b_, first, place(value), ElementType::i8, name);
+  if (!has_nibbles()) return op(OpCode::cvt_i32_f32, {x}, {});
+  if (value % block() >= block() / 2) x = op(OpCode::shr, {x}, {.bits = 32, .imm = 4});
+  const Value code = op(OpCode::and_, {x, low_bits_}, {});
+  return op(OpCode::fsub, {op(OpCode::cvt_i32_f32, {code}, {}), zero_}, {});
 }
 
 }  // namespace tw

@@ -1,5 +1,6 @@
 // Rows of K or V as a cache keeps them: floats one after the other, or blocks of codes, each behind
-// its scale.
+// its scale. Of codes of four bits a byte has one of the block's first half and, above, one of its
+// second.
 #pragma once
 
 #include "ir/builder.h"
@@ -9,7 +10,7 @@ namespace tw {
 
 class CachedRows {
  public:
-  CachedRows(Builder& b, const Layout& rows) : b_(b), rows_(rows) {}
+  CachedRows(Builder& b, const Layout& rows);
 
   [[nodiscard]] int64_t block() const { return rows_.block; }
 
@@ -32,8 +33,12 @@ class CachedRows {
   Value values(Value first, int64_t value, Value scale, const std::string& name);
 
  private:
+  [[nodiscard]] bool has_nibbles() const { return bits(rows_.element) == 4; }
+  Value codes(Value first, int64_t value, const std::string& name);
+
   Builder& b_;
   const Layout& rows_;
+  Value low_bits_ = no_value, zero_ = no_value;  ///< of nibbles: 15, and the code of 0 as f32
 };
 
 }  // namespace tw

@@ -411,7 +411,8 @@ void check_part(const Variant& v) {
 }  // namespace
 
 int64_t movable_totals(const Variant& variant) {
-  if (variant.rhs.block == 0 || !variant.isa->vector_bytes.is_fixed()) return 0;
+  const bool is_product = variant.stage == Stage::none;
+  if (!is_product || variant.rhs.block == 0 || !variant.isa->vector_bytes.is_fixed()) return 0;
   const Contraction contraction = contract_of(variant).contraction;
   if (contraction != Contraction::dot_depth && contraction != Contraction::dot_narrow &&
       contraction != Contraction::dot_pairs) {

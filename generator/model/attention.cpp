@@ -12,7 +12,7 @@ constexpr int64_t group = 4;  ///< positions whose sums over lanes make one vect
 
 /// Rows of positions that become f32 exactly: floats, or blocks of codes behind a scale of f16.
 bool is_positions(const Format& format) {
-  return is_float(format) || format.name == "qsi8c32";
+  return is_float(format) || format.name == "qsi8c32" || format.name == "qsi4c32";
 }
 
 void check_attention_formats(const Family& family) {
@@ -30,8 +30,8 @@ void check_attention_formats(const Family& family) {
 
 /// Vectors of codes, and their block's scale in all lanes, as f32.
 bool has_codes(const Isa& isa) {
-  return isa.has(OpCode::widen_8_32) && isa.has(OpCode::cvt_i32_f32) &&
-         isa.has(OpCode::load, 0, isa.vector_bytes.divided(4)) &&
+  return isa.has(OpCode::and_) && isa.has(OpCode::shr, 32) && isa.has(OpCode::widen_8_32) &&
+         isa.has(OpCode::cvt_i32_f32) && isa.has(OpCode::load, 0, isa.vector_bytes.divided(4)) &&
          isa.has(OpCode::load_dup, 16, isa.vector_bytes.divided(2));
 }
 
@@ -95,6 +95,11 @@ LayoutPair attention_layouts(const Family& family, const Isa& isa) {
   positions.fields.front().type = positions.element;
   if (family.rhs->block != 0) {
     positions.block = positions.k_multiple = family.rhs->block;
+    if (bits(positions.element) == 4) {  // as ggml's blocks have them
+      positions.order.pair = NibblePair::depth;
+      positions.order.distance = family.rhs->block / 2;
+      positions.order.low_unsigned = positions.order.high_unsigned = true;
+    }
     const Field scales = {FieldKind::scales, family.rhs->scale_type, 1, 1, true};
     positions.fields.insert(positions.fields.begin(), scales);
   }

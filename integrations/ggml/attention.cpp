@@ -61,8 +61,11 @@ struct Plan {
 tw_type type_of(const Tensor& positions) {
   const WeightType* type = weight_type(positions.type);
   if (type == nullptr || positions.nb[0] != type->block_bytes) return TW_TYPE_NONE;
-  static const std::map<int32_t, tw_type> known = {
-      {type_f32, TW_F32}, {type_f16, TW_F16}, {type_bf16, TW_BF16}, {type_q8_0, TW_TYPE_Q8_0}};
+  static const std::map<int32_t, tw_type> known = {{type_f32, TW_F32},
+                                                   {type_f16, TW_F16},
+                                                   {type_bf16, TW_BF16},
+                                                   {type_q8_0, TW_TYPE_Q8_0},
+                                                   {type_q4_0, TW_TYPE_Q4_0}};
   const auto found = known.find(type->number);
   return found == known.end() ? TW_TYPE_NONE : found->second;
 }

@@ -25,6 +25,7 @@ struct HostRows {
   ToFloats16* f16 = first_function<ToFloats16>({"ggml_cpu_fp32_to_fp16", "ggml_fp32_to_fp16_row"});
   ToFloats16* bf16 = first_function<ToFloats16>({"ggml_cpu_fp32_to_bf16", "ggml_fp32_to_bf16_row"});
   ToBlocks* q8_0 = first_function<ToBlocks>({"quantize_row_q8_0"});
+  ToBlocks* q4_0 = first_function<ToBlocks>({"quantize_row_q4_0"});
 };
 const HostRows& host_rows() {
   static const HostRows found;
@@ -35,7 +36,7 @@ ToFloats16* to_floats_16(int32_t type) {
   return type == type_f16 ? host_rows().f16 : type == type_bf16 ? host_rows().bf16 : nullptr;
 }
 ToBlocks* to_blocks(int32_t type) {
-  return type == type_q8_0 ? host_rows().q8_0 : nullptr;
+  return type == type_q8_0 ? host_rows().q8_0 : type == type_q4_0 ? host_rows().q4_0 : nullptr;
 }
 
 bool takes_floats(const Tensor& to) {

@@ -21,13 +21,15 @@ size_t tw_list_attention_kernels(const tw_attention_kernel** rows, size_t capaci
 
 /* What rows of K or V the kernel reads: codes come in blocks. */
 static tw_type positions_type(const tw_kernel* kernel) {
-  return kernel->rhs->block != 0 ? TW_TYPE_Q8_0 : kernel->rhs->type;
+  if (kernel->rhs->block == 0) return kernel->rhs->type;
+  return kernel->rhs->type == TW_S4 ? TW_TYPE_Q4_0 : TW_TYPE_Q8_0;
 }
 
 size_t tw_position_bytes(const tw_kernel* kernel, size_t values) {
   const size_t block = kernel->rhs->block;
   if (block == 0) return values * tw_type_bytes(kernel->rhs->type);
-  return values / block * (sizeof(uint16_t) + block); /* a scale of f16 in front of its codes */
+  const size_t codes = kernel->rhs->type == TW_S4 ? block / 2 : block;
+  return values / block * (sizeof(uint16_t) + codes); /* a scale of f16 in front of its codes */
 }
 
 /* The first row of that stage and type that runs; of one ISA, unless `isa` is null. */
@@ -76,10 +78,11 @@ static tw_status check_type(const char* who, bool keys, tw_type type, size_t siz
     if (positions_type(kernel) != type) continue;
     const size_t block = kernel->rhs->block;
     if (block == 0 || size % block == 0) return TW_OK;
-    return tw_fail(TW_INVALID, "%s.%s is %zu; multiples of %zu are legal with TW_TYPE_Q8_0", who,
+    return tw_fail(TW_INVALID, "%s.%s is %zu; multiples of %zu are legal with such blocks", who,
                    keys ? "key_size" : "value_size", size, block);
   }
-  return tw_fail(TW_UNSUPPORTED, "%s.%s is %d; TW_F32, TW_F16, TW_BF16 and TW_TYPE_Q8_0 are legal",
+  return tw_fail(TW_UNSUPPORTED,
+                 "%s.%s is %d; TW_F32, TW_F16, TW_BF16, TW_TYPE_Q8_0 and TW_TYPE_Q4_0 are legal",
                  who, keys ? "key_type" : "value_type", (int)type);
 }
 

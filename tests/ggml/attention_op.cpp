@@ -23,7 +23,11 @@ OwnTensor make_heads(int32_t type, const Extents& extents) {
 }
 
 const char* name_of(int32_t type) {
-  return type == type_q8_0 ? "q8_0" : type == type_f16 ? "f16" : type == type_bf16 ? "bf16" : "f32";
+  return type == type_q4_0   ? "q4_0"
+         : type == type_q8_0 ? "q8_0"
+         : type == type_f16  ? "f16"
+         : type == type_bf16 ? "bf16"
+                             : "f32";
 }
 
 void set_values(OwnTensor& tensor, size_t batch, const std::vector<float>& values) {

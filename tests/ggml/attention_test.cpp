@@ -49,11 +49,9 @@ TEST(Attend, QueriesPositionsAndHeads) {
 }
 
 TEST(Attend, CachesOfOtherTypes) {
-  const int32_t types[][2] = {{type_q8_0, type_q8_0},
-                              {type_q8_0, type_f16},
-                              {type_f16, type_q8_0},
-                              {type_f32, type_f32},
-                              {type_bf16, type_bf16}};
+  const int32_t types[][2] = {{type_q8_0, type_q8_0}, {type_q8_0, type_f16},
+                              {type_f16, type_q8_0},  {type_f32, type_f32},
+                              {type_bf16, type_bf16}, {type_q4_0, type_q4_0}};
   for (const auto& [key_type, value_type] : types) {
     for (const size_t queries : {1, 9}) {
       AttentionShape shape = {queries, 530, 6, 3, 64, 96};

@@ -141,9 +141,17 @@ HOST void ggml_fp32_to_bf16_row(const float* values, uint16_t* floats, int64_t c
     return static_cast<uint16_t>(tw::test::float_bits("bf16", tw::test::rounded_to("bf16", value)));
   });
 }
-HOST void quantize_row_q8_0(const float* values, void* blocks, int64_t count) {
+namespace {
+void put_blocks(const char* type, const float* values, void* blocks, int64_t count) {
   std::vector<float> rounded(values, values + count);
-  tw::test::round_rows("q8_0", rounded);
-  tw::test::put_row("q8_0", rounded.data(), rounded.size(), static_cast<uint8_t*>(blocks));
+  tw::test::round_rows(type, rounded);
+  tw::test::put_row(type, rounded.data(), rounded.size(), static_cast<uint8_t*>(blocks));
+}
+}  // namespace
+HOST void quantize_row_q8_0(const float* values, void* blocks, int64_t count) {
+  put_blocks("q8_0", values, blocks, count);
+}
+HOST void quantize_row_q4_0(const float* values, void* blocks, int64_t count) {
+  put_blocks("q4_0", values, blocks, count);
 }
 // NOLINTEND(misc-definitions-in-headers)

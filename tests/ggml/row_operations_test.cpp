@@ -211,11 +211,11 @@ TEST_F(RowOperations, RowsAreSetByTheirNumbers) {
 }
 
 /// Writes a row of blocks as the host does.
-void put_blocks(const Tensor& floats, size_t row, uint8_t* at) {
+void put_blocks(const Tensor& floats, size_t row, const char* type, uint8_t* at) {
   const auto* values = row_in<const float>(floats, row_at(floats, row));
   std::vector<float> rounded(values, values + extent(floats, 0));
-  test::round_rows("q8_0", rounded);
-  test::put_row("q8_0", rounded.data(), rounded.size(), at);
+  test::round_rows(type, rounded);
+  test::put_row(type, rounded.data(), rounded.size(), at);
 }
 
 TEST_F(RowOperations, RowsAreSetAndCopiedAsBlocks) {
@@ -224,18 +224,20 @@ TEST_F(RowOperations, RowsAreSetAndCopiedAsBlocks) {
   for (size_t i = 0; i < 30; ++i) {
     reinterpret_cast<int32_t*>(numbers.bytes.data())[i] = static_cast<int32_t>(target(i));
   }
-  for (const int threads : {1, 3}) {
-    OwnTensor cache = make_tensor(type_q8_0, {64, 31, 2, 1});
-    OwnTensor copies = make_tensor(type_q8_0, {64, 30, 2, 1});
+  for (const auto& [type, name] : {std::pair{type_q8_0, "q8_0"}, {type_q4_0, "q4_0"}}) {
+    const size_t bytes = test::row_bytes_of(name, 64);
+    OwnTensor cache = make_tensor(type, {64, 31, 2, 1});
+    OwnTensor copies = make_tensor(type, {64, 30, 2, 1});
     Bytes wanted = cache.bytes, wanted_copies = copies.bytes;
     for (size_t row = 0; row < 60; ++row) {
-      put_blocks(rows.tensor, row, &wanted[(row / 30 * 31 + target(row % 30)) * 68]);
-      put_blocks(rows.tensor, row, &wanted_copies[row * 68]);
+      put_blocks(rows.tensor, row, name, &wanted[(row / 30 * 31 + target(row % 30)) * bytes]);
+      put_blocks(rows.tensor, row, name, &wanted_copies[row * bytes]);
     }
+    const int threads = type == type_q8_0 ? 1 : 3;
     compute(make_op(kSetRowsNumber, cache, {&rows.tensor, &numbers.tensor}), threads);
     compute(make_op(kCpyNumber, copies, {&rows.tensor}), threads);
-    EXPECT_EQ(cache.bytes, wanted);
-    EXPECT_EQ(copies.bytes, wanted_copies);
+    EXPECT_EQ(cache.bytes, wanted) << name;
+    EXPECT_EQ(copies.bytes, wanted_copies) << name;
   }
   OwnTensor odd = floats({48, 3, 1, 1});
   Tensor op = make_op(kCpyNumber, odd, {&odd.tensor});
@@ -299,8 +301,8 @@ TEST_F(RowOperations, NothingElseIsCovered) {
   EXPECT_TRUE(refuses(kContNumber, {&in.tensor}, source(0, &half)));
   EXPECT_TRUE(refuses(kCpyNumber, {&in.tensor}, [](Tensor& op) { op.type = type_q8_0; }));
   EXPECT_TRUE(refuses(kCpyNumber, {&in.tensor}, [](Tensor& op) {
-    op.type = type_q4_0;
-    op.nb[0] = 18;
+    op.type = type_q4_1;
+    op.nb[0] = 20;
   }));
 }
 

@@ -78,7 +78,8 @@ std::optional<Kernels> random_kernels(const Isa& isa, const char* positions_form
   kernels.lanes = static_cast<size_t>(lanes);
   const int64_t positions = random.between(0, 1) == 0 ? 4 : lanes;
   kernels.has_blocks = find_format(positions_format)->block != 0;
-  kernels.type = kernels.has_blocks ? "q8_0" : positions_format;
+  const std::string format = positions_format;
+  kernels.type = format == "qsi8c32" ? "q8_0" : format == "qsi4c32" ? "q4_0" : format;
   const int64_t vectors = kernels.has_blocks ? random.of({1, 2, 4}) : random.between(1, 4);
   kernels.variants = {
       make_variant(isa, Stage::scores, {random.of({1, 2, 4}), positions}, positions_format),
@@ -195,7 +196,7 @@ class BlockRunner {
 
   /// Two heads that have the same positions are one with the rows of both.
   [[nodiscard]] size_t heads() const {
-    return in_.queries % 2 == 0 && in_.key_type != "q8_0" ? 2 : 1;
+    return in_.queries % 2 == 0 && !has_blocks(in_.key_type) ? 2 : 1;
   }
 
   /// A copy of rows of K or V for each head, behind which nothing may be read.
@@ -276,7 +277,7 @@ Attention random_attention(const Kernels& kernels, Random& random) {
   Attention in;
   in.queries = static_cast<size_t>(random.between(1, 9));
   in.positions = static_cast<size_t>(random.between(1, 40));
-  const size_t together = kernels.has_blocks ? q8_0_values : kernels.lanes;
+  const size_t together = kernels.has_blocks ? block_values : kernels.lanes;
   in.key_size = together * static_cast<size_t>(random.between(1, kernels.has_blocks ? 3 : 5));
   in.value_size = together * static_cast<size_t>(random.between(1, kernels.has_blocks ? 3 : 9));
   in.key_type = in.value_type = kernels.type;
@@ -385,7 +386,9 @@ TEST_P(AttentionInterpreter, AgreesWithTheReferenceOnOtherFloats) {
 }
 
 TEST_P(AttentionInterpreter, AgreesWithTheReferenceOnBlocks) {
-  expect_agreement(GetParam(), "qsi8c32", is_sanitized ? (is_long() ? 2 : 1) : 8);
+  for (const char* type : {"qsi8c32", "qsi4c32"}) {
+    expect_agreement(GetParam(), type, is_sanitized ? (is_long() ? 2 : 1) : 4);
+  }
 }
 
 /// Weights of one row of scores, of which the first is 0 and the largest.

@@ -80,7 +80,11 @@ AttentionPlan make_plan(const tw_attention& attention, const char* isa) {
 }
 
 tw_type type_of(const std::string& type) {
-  return type == "q8_0" ? TW_TYPE_Q8_0 : type == "f16" ? TW_F16 : type == "bf16" ? TW_BF16 : TW_F32;
+  return type == "q4_0"   ? TW_TYPE_Q4_0
+         : type == "q8_0" ? TW_TYPE_Q8_0
+         : type == "f16"  ? TW_F16
+         : type == "bf16" ? TW_BF16
+                          : TW_F32;
 }
 
 tw_attention shape_of(size_t heads, size_t kv_heads, size_t key_size, size_t value_size) {

@@ -76,26 +76,26 @@ TEST_F(AttentionMistakes, InPlans) {
   wrong = shape;
   wrong.key_type = TW_S32;
   EXPECT_EQ(create(wrong),
-            "tw_attention_create: attention.key_type is 4; TW_F32, TW_F16, TW_BF16 and "
-            "TW_TYPE_Q8_0 are legal");
+            "tw_attention_create: attention.key_type is 4; TW_F32, TW_F16, TW_BF16, "
+            "TW_TYPE_Q8_0 and TW_TYPE_Q4_0 are legal");
   wrong = shape;
   wrong.value_type = TW_S8;
   EXPECT_EQ(create(wrong),
-            "tw_attention_create: attention.value_type is 5; TW_F32, TW_F16, TW_BF16 and "
-            "TW_TYPE_Q8_0 are legal");
+            "tw_attention_create: attention.value_type is 5; TW_F32, TW_F16, TW_BF16, "
+            "TW_TYPE_Q8_0 and TW_TYPE_Q4_0 are legal");
   wrong = shape;
   wrong.key_type = TW_TYPE_Q8_0;
   EXPECT_EQ(create(wrong), "");
   wrong.key_size = 48;
   EXPECT_EQ(create(wrong),
             "tw_attention_create: attention.key_size is 48; multiples of 32 are legal with "
-            "TW_TYPE_Q8_0");
+            "such blocks");
   wrong = shape;
   wrong.value_type = TW_TYPE_Q8_0;
   wrong.value_size = 80;
   EXPECT_EQ(create(wrong),
             "tw_attention_create: attention.value_size is 80; multiples of 32 are legal with "
-            "TW_TYPE_Q8_0");
+            "such blocks");
   wrong = shape;
   wrong.printer = "hand";
   EXPECT_EQ(create(wrong), "tw_attention_create: device runs no such kernels of hand");

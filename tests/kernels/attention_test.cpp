@@ -85,8 +85,9 @@ TEST(Attention, SizesOfHeads) {
 
 /// Of K, and of V, at any address. Others have both of f16.
 TEST(Attention, TypesOfPositions) {
-  const char* const types[][2] = {
-      {"q8_0", "q8_0"}, {"q8_0", "f16"}, {"f16", "q8_0"}, {"f32", "f32"}, {"bf16", "bf16"}};
+  const char* const types[][2] = {{"q8_0", "q8_0"}, {"q8_0", "f16"},  {"f16", "q8_0"},
+                                  {"f32", "f32"},   {"bf16", "bf16"}, {"q4_0", "q4_0"},
+                                  {"q8_0", "q4_0"}};
   constexpr size_t positions[] = {130, 1, 64, 5};
   size_t number = 0;
   for (const auto& [key_type, value_type] : types) {
@@ -227,11 +228,12 @@ TEST(Attention, IntrinsicsAndAssemblyGiveTheSameBits) {
                                           {"f16", 64},
                                           {"f16", 150},
                                           {"q8_0", 151},
+                                          {"q4_0", 65},
                                           {"f32", 70},
                                           {"bf16", 9}}) {
       Attention in;
       in.key_type = in.value_type = type;
-      in = shape(7, static_cast<size_t>(positions), 8, 2, in.key_type == "q8_0" ? 64 : 80, 96, in);
+      in = shape(7, static_cast<size_t>(positions), 8, 2, has_blocks(type) ? 64 : 80, 96, in);
       if (positions != 64) fill_mask(in, 1, 9);
       in.scale = 3;
       AttentionOptions options;

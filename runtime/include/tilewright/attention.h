@@ -30,8 +30,8 @@ typedef struct tw_attention {
   size_t size;                  /* sizeof(tw_attention) */
   size_t heads, kv_heads;       /* of q and outputs, a multiple of those of K and V */
   size_t key_size, value_size;  /* values of a head, of q and K, and of V and outputs */
-  tw_type key_type, value_type; /* TW_F32, TW_F16, TW_BF16, or TW_TYPE_Q8_0 (sizes: multiples of
-                                   32) */
+  tw_type key_type, value_type; /* TW_F32, TW_F16, TW_BF16, or TW_TYPE_Q8_0 and TW_TYPE_Q4_0
+                                   (sizes: multiples of 32) */
   const char* printer; /* only kernels of this one, "assembly" or "intrinsics"; null: choose */
 } tw_attention;
 

@@ -54,7 +54,9 @@ typedef enum tw_type {
   TW_E8M0,      /* of scales: 2^(byte - 127) */
   TW_TYPE_Q8_0, /* of an attention's K and V: blocks of 32 values, each a scale of f16 and 32
                    int8_t, as TW_Q8_0 has them */
-  TW_E5M3       /* of scales in sources: bits 7 to 14 of an f16, which is what layouts keep */
+  TW_E5M3,      /* of scales in sources: bits 7 to 14 of an f16, which is what layouts keep */
+  TW_TYPE_Q4_0  /* of an attention's K and V: blocks of 32 values, each a scale of f16 and 16 bytes
+                   of two codes, those of values i and, above, i + 16; a code less 8 counts */
 } tw_type;
 
 /* Types of the scales that blocks of weights have. */
