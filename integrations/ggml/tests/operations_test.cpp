@@ -69,7 +69,7 @@ std::vector<Claim> claims() {
   const std::string digits = emulated ? "[0-9]{1,2}" : "[0-9]{1,3}";
   const bool few = !test::is_long();
   const std::string by_floats = "type_a=" + any_type() + ",type_b=f32,";
-  const std::vector<std::string> of_caches = {"f16", "q8_0"};
+  const std::vector<std::string> of_caches = {"f32", "f16", "bf16", "q8_0", "q4_0"};
   std::vector<std::string> caches;
   for (const std::string& type : of_caches) caches.push_back("type_K=" + type + ",type_V=" + type);
   return {
@@ -86,7 +86,7 @@ std::vector<Claim> claims() {
       {"FLASH_ATTN_EXT",
        (emulated ? "hsk=64,hsv=64,.*kv=113,nb=3,"
                  : "hsk=(40|64|72|96|128|576),.*kv=(113|512),nb=(1|3),") +
-           std::string(".*type_K=(f16|q8_0),type_V=(f16|q8_0),"),
+           std::string(".*type_K=(b?f16|f32|q8_0|q4_0),type_V=(b?f16|f32|q8_0|q4_0),"),
        caches, emulated ? 8U : 100U, 0}};
 }
 
