@@ -12,41 +12,37 @@
 namespace tw::bench {
 namespace {
 
+/// What K and V hold: values that stand together, and their bytes.
+struct Cached {
+  tw_type type;
+  const char* name;
+  size_t values, bytes;
+};
+constexpr Cached f32 = {TW_F32, "f32", 1, 4}, f16 = {TW_F16, "f16", 1, 2},
+                 bf16 = {TW_BF16, "bf16", 1, 2}, q8_0 = {TW_TYPE_Q8_0, "q8_0", 32, 34},
+                 q4_0 = {TW_TYPE_Q4_0, "q4_0", 32, 18};
+
 struct Shape {
   const char* name;
   size_t queries, positions, heads, kv_heads, head_size;
-  tw_type type = TW_F16;  ///< of K and V
+  Cached cached = f16;
   [[nodiscard]] double macs() const {
     return 2.0 * static_cast<double>(queries * positions * heads * head_size);
   }
   /// Of a head's values in a row of K or V.
-  [[nodiscard]] size_t row_bytes() const {
-    return type == TW_TYPE_Q8_0 ? head_size / 32 * 34 : head_size * (type == TW_F32 ? 4 : 2);
-  }
+  [[nodiscard]] size_t row_bytes() const { return head_size / cached.values * cached.bytes; }
   /// Of K and V.
   [[nodiscard]] size_t cache_bytes() const { return 2 * positions * kv_heads * row_bytes(); }
-  [[nodiscard]] const char* type_name() const {
-    return type == TW_TYPE_Q8_0 ? "q8_0"
-           : type == TW_F32     ? "f32"
-           : type == TW_BF16    ? "bf16"
-                                : "f16";
-  }
 };
 constexpr Shape shapes[] = {
-    {"one query", 1, 2048, 16, 16, 64},
-    {"one query", 1, 2048, 16, 16, 128},
-    {"one query", 1, 2048, 32, 8, 64},
-    {"one query", 1, 2048, 32, 8, 128},
-    {"one query", 1, 2048, 16, 16, 128, TW_TYPE_Q8_0},
-    {"one query", 1, 2048, 32, 8, 64, TW_TYPE_Q8_0},
-    {"one query", 1, 2048, 32, 8, 128, TW_TYPE_Q8_0},
-    {"one query", 1, 2048, 32, 8, 128, TW_BF16},
-    {"one query", 1, 2048, 32, 8, 128, TW_F32},
-    {"prompt", 512, 512, 16, 16, 64},
-    {"prompt", 512, 512, 32, 8, 128},
-    {"prompt", 512, 512, 32, 8, 128, TW_TYPE_Q8_0},
-    {"prompt", 512, 512, 32, 8, 128, TW_BF16},
-    {"prompt", 512, 512, 32, 8, 128, TW_F32},
+    {"one query", 1, 2048, 16, 16, 64},        {"one query", 1, 2048, 16, 16, 128},
+    {"one query", 1, 2048, 32, 8, 64},         {"one query", 1, 2048, 32, 8, 128},
+    {"one query", 1, 2048, 16, 16, 128, q8_0}, {"one query", 1, 2048, 32, 8, 64, q8_0},
+    {"one query", 1, 2048, 32, 8, 128, q8_0},  {"one query", 1, 2048, 32, 8, 128, q4_0},
+    {"one query", 1, 2048, 32, 8, 128, bf16},  {"one query", 1, 2048, 32, 8, 128, f32},
+    {"prompt", 512, 512, 16, 16, 64},          {"prompt", 512, 512, 32, 8, 128},
+    {"prompt", 512, 512, 32, 8, 128, q8_0},    {"prompt", 512, 512, 32, 8, 128, bf16},
+    {"prompt", 512, 512, 32, 8, 128, f32},
 };
 
 struct Destroy {
@@ -63,7 +59,7 @@ class Call {
     attention.heads = shape.heads;
     attention.kv_heads = shape.kv_heads;
     attention.key_size = attention.value_size = shape.head_size;
-    attention.key_type = attention.value_type = shape.type;
+    attention.key_type = attention.value_type = shape.cached.type;
     tw_attention_plan* plan = nullptr;
     require(tw_attention_create(&session.device, &attention, &plan), "plan");
     plan_.reset(plan);
@@ -129,7 +125,7 @@ void run_shape(benchmark::State& state, const Session& session, const Shape& sha
       static_cast<double>(shape.row_bytes()) / static_cast<double>(shape.head_size);
   const double limit = race.limit(group * static_cast<double>(shape.queries), value_bytes);
   state.SetLabel(fmt::format("{}|{}|{}|{} of {}|{}|{}", shape.name, shape.positions,
-                             shape.head_size, shape.heads, shape.kv_heads, shape.type_name(),
+                             shape.head_size, shape.heads, shape.kv_heads, shape.cached.name,
                              call.kernel().isa));
   state.counters["rate"] = rate;
   state.counters["median"] = race.samples(0).median_rate();
@@ -145,7 +141,7 @@ void register_attention(const Session& session) {
   for (const Shape& shape : shapes) {
     benchmark::RegisterBenchmark(
         fmt::format("attention/{}/{}x{}of{}/{}", shape.queries, shape.head_size, shape.heads,
-                    shape.kv_heads, shape.type_name())
+                    shape.kv_heads, shape.cached.name)
             .c_str(),
         [&session, &shape](benchmark::State& state) { run_shape(state, session, shape); })
         ->UseManualTime()

@@ -9,8 +9,9 @@ namespace tw {
 
 CachedRows::CachedRows(Builder& b, const Layout& rows) : b_(b), rows_(rows) {
   if (!has_nibbles()) return;
-  low_bits_ = splat32(b_, 15, "low_bits");
-  zero_ = splat32(b_, std::bit_cast<uint32_t>(8.0F), "zero");
+  const int values = 1 << bits(rows_.element);
+  low_bits_ = splat32(b_, static_cast<uint32_t>(values - 1), "low_bits");
+  zero_ = splat32(b_, std::bit_cast<uint32_t>(static_cast<float>(values / 2)), "zero");
 }
 
 int64_t CachedRows::together() const {
@@ -19,8 +20,9 @@ int64_t CachedRows::together() const {
 
 int64_t CachedRows::place(int64_t value) const {
   if (block() == 0) return value * bits(rows_.element) / 8;
-  const int64_t bytes = block() * bits(rows_.element) / 8;
-  return value / block() * block_bytes(rows_).fixed + value % block() % bytes;
+  const int64_t in_block = value % block();
+  return value / block() * block_bytes(rows_).fixed +
+         (has_nibbles() ? in_block % rows_.order.distance : in_block);
 }
 
 Value CachedRows::first_values() {
@@ -56,7 +58,7 @@ Value CachedRows::codes(Value first, int64_t value, const std::string& name) {
   };
   Value x = load_widened(b_, first, place(value), ElementType::i8, name);
   if (!has_nibbles()) return op(OpCode::cvt_i32_f32, {x}, {});
-  if (value % block() >= block() / 2) x = op(OpCode::shr, {x}, {.bits = 32, .imm = 4});
+  if (value % block() >= rows_.order.distance) x = op(OpCode::shr, {x}, {.bits = 32, .imm = 4});
   const Value code = op(OpCode::and_, {x, low_bits_}, {});
   return op(OpCode::fsub, {op(OpCode::cvt_i32_f32, {code}, {}), zero_}, {});
 }

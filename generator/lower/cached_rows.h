@@ -1,6 +1,5 @@
 // Rows of K or V as a cache keeps them: floats one after the other, or blocks of codes, each behind
-// its scale. Of codes of four bits a byte has one of the block's first half and, above, one of its
-// second.
+// its scale. Of codes of four bits a byte has two, as the layout's order says.
 #pragma once
 
 #include "ir/builder.h"

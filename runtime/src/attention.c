@@ -28,7 +28,7 @@ static tw_type positions_type(const tw_kernel* kernel) {
 size_t tw_position_bytes(const tw_kernel* kernel, size_t values) {
   const size_t block = kernel->rhs->block;
   if (block == 0) return values * tw_type_bytes(kernel->rhs->type);
-  const size_t codes = kernel->rhs->type == TW_S4 ? block / 2 : block;
+  const size_t codes = block * tw_type_bits(kernel->rhs->type) / 8;
   return values / block * (sizeof(uint16_t) + codes); /* a scale of f16 in front of its codes */
 }
 

@@ -213,7 +213,7 @@ static bool is_one_piece(const slice_range* range, const cached_rows* rows) {
   return rows->head_stride == rows->bytes && rows->stride == range->heads * rows->bytes;
 }
 
-/* From a piece to what is fetched beside it (lower/attention.cpp), in bytes. 0: nothing; or
+/* From a piece to what is fetched beside it (tw_attention_stage), in bytes. 0: nothing; or
  * backwards, where C's pointers cannot be moved by a count of bytes. */
 static size_t next_bytes(const slice_range* range, const cached_rows* rows,
                          const block_piece* piece) {
@@ -234,6 +234,7 @@ typedef struct stage_pass {
   tw_args args; /* but what differs from piece to piece */
 } stage_pass;
 
+/* Of `rows` all but what the kernel says of them is given. */
 static stage_pass make_pass(const tw_attention_plan* plan, const slice_range* range,
                             tw_attention_stage stage, const cached_rows* rows, size_t size) {
   const tw_kernel* kernel = &plan->stages[stage]->kernel;
@@ -262,7 +263,8 @@ static size_t few_positions(const tw_attention_plan* plan, const cached_rows* ke
 static stage_pass scores_pass(const tw_attention_plan* plan, const tw_attention_args* args,
                               const slice_range* range) {
   const size_t size = plan->shape.key_size;
-  const cached_rows keys = {args->k, args->k_stride, args->k_head_stride, 0, false};
+  const cached_rows keys = {
+      .first = args->k, .stride = args->k_stride, .head_stride = args->k_head_stride};
   stage_pass pass = make_pass(plan, range, TW_ATTENTION_SCORES, &keys, size);
   pass.positions = few_positions(plan, &keys);
   pass.args.k = size;
@@ -274,7 +276,8 @@ static stage_pass scores_pass(const tw_attention_plan* plan, const tw_attention_
 static stage_pass values_pass(const tw_attention_plan* plan, const tw_attention_args* args,
                               const slice_range* range) {
   const size_t size = plan->shape.value_size;
-  const cached_rows values = {args->v, args->v_stride, args->v_head_stride, 0, false};
+  const cached_rows values = {
+      .first = args->v, .stride = args->v_stride, .head_stride = args->v_head_stride};
   stage_pass pass = make_pass(plan, range, TW_ATTENTION_VALUES, &values, size);
   pass.args.n = size;
   pass.args.lhs_stride = row_floats(plan) * sizeof(float);

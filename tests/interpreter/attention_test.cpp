@@ -328,6 +328,8 @@ TEST(AttentionTiles, OthersAreRefused) {
   EXPECT_EQ(refusal(Stage::values, {1, 24}, "qsi8c32"),
             "tile 1x24 does not fit values of attention on avx2: whole vectors, multiples of 8 "
             "columns, that divide 32 or are multiples of it, do");
+  EXPECT_EQ(refusal(Stage::scores, {4, 8}, "qsi4c32").substr(0, 42),
+            "tile 4x8 needs 47 vector registers on avx2");
   EXPECT_EQ(refusal(Stage::values, {4, 32}),
             "tile 4x32 needs 21 vector registers on avx2 (16 accumulators + 5 operands), 16 exist; "
             "2x32 and 4x24 fit");

@@ -4,6 +4,8 @@
 #include <filesystem>
 
 #include "folder.h"
+#include "model/attention.h"
+#include "model/sources.h"
 #include "spec/spec_reader.h"
 
 namespace tw::attention_reader_test {
@@ -40,6 +42,26 @@ TEST_F(AttentionReader, ListsMultiply) {
   EXPECT_EQ(all[3].stage, Stage::scores);
   EXPECT_TRUE(all[3].print_assembly);
   EXPECT_TRUE(all[3].family.rhs_from.empty());
+}
+
+/// The rows that packers read, and those that attention reads where they are.
+TEST_F(AttentionReader, BlocksLieAsGgmlHasThem) {
+  for (const auto& [format, name] : {std::pair{"qsi8c32", "q8_0"}, {"qsi4c32", "q4_0"}}) {
+    Family family;
+    family.lhs = find_format("f32");
+    family.rhs = find_format(format);
+    const Layout rows = attention_layouts(family, isas.get("avx2")).rhs;
+    const Source* source = find_source(name, rows);
+    ASSERT_NE(source, nullptr) << name;
+    EXPECT_EQ(block_bytes(rows), Length{block_bytes(*source)}) << name;
+    const Sizes sizes = {64, {}, 0};
+    for (const FieldKind kind : {FieldKind::data, FieldKind::scales}) {
+      for (int64_t k = 0; k < 64; ++k) {
+        EXPECT_EQ(place(axes(rows), kind, {0, k}, sizes), place(source->axes, kind, {0, k}, sizes))
+            << name << " " << k;
+      }
+    }
+  }
 }
 
 TEST_F(AttentionReader, MistakesSayWhereAndWhatIsLegal) {
