@@ -19,8 +19,8 @@ struct Cached {
   size_t values, bytes;
 };
 constexpr Cached f32 = {TW_F32, "f32", 1, 4}, f16 = {TW_F16, "f16", 1, 2},
-                 bf16 = {TW_BF16, "bf16", 1, 2}, q8_0 = {TW_TYPE_Q8_0, "q8_0", 32, 34},
-                 q4_0 = {TW_TYPE_Q4_0, "q4_0", 32, 18};
+                 bf16 = {TW_BF16, "bf16", 1, 2}, s8 = {TW_S8, "s8", 1, 1},
+                 q8_0 = {TW_TYPE_Q8_0, "q8_0", 32, 34}, q4_0 = {TW_TYPE_Q4_0, "q4_0", 32, 18};
 
 struct Shape {
   const char* name;
@@ -39,10 +39,11 @@ constexpr Shape shapes[] = {
     {"one query", 1, 2048, 32, 8, 64},         {"one query", 1, 2048, 32, 8, 128},
     {"one query", 1, 2048, 16, 16, 128, q8_0}, {"one query", 1, 2048, 32, 8, 64, q8_0},
     {"one query", 1, 2048, 32, 8, 128, q8_0},  {"one query", 1, 2048, 32, 8, 128, q4_0},
+    {"one query", 1, 2048, 16, 16, 128, s8},   {"one query", 1, 2048, 32, 8, 128, s8},
     {"one query", 1, 2048, 32, 8, 128, bf16},  {"one query", 1, 2048, 32, 8, 128, f32},
     {"prompt", 512, 512, 16, 16, 64},          {"prompt", 512, 512, 32, 8, 128},
-    {"prompt", 512, 512, 32, 8, 128, q8_0},    {"prompt", 512, 512, 32, 8, 128, bf16},
-    {"prompt", 512, 512, 32, 8, 128, f32},
+    {"prompt", 512, 512, 32, 8, 128, q8_0},    {"prompt", 512, 512, 32, 8, 128, s8},
+    {"prompt", 512, 512, 32, 8, 128, bf16},    {"prompt", 512, 512, 32, 8, 128, f32},
 };
 
 struct Destroy {
@@ -54,7 +55,11 @@ struct Destroy {
 class Call {
  public:
   Call(const Session& session, const Shape& shape, size_t caches)
-      : shape_(shape), caches_(caches), cache_(caches * shape.cache_bytes()) {
+      : shape_(shape),
+        caches_(caches),
+        cache_(caches * shape.cache_bytes()),
+        scales_(shape.positions * shape.kv_heads, 0.01F),
+        zeros_(scales_.size(), 3) {
     auto attention = tilewright::sized<tw_attention>();
     attention.heads = shape.heads;
     attention.kv_heads = shape.kv_heads;
@@ -101,12 +106,19 @@ class Call {
     args_.k_head_stride = args_.v_head_stride = shape_.row_bytes();
     args_.k_stride = args_.v_stride = shape_.row_bytes() * shape_.kv_heads;
     args_.scale = 0.125F;
+    // Of int8, those of a position's heads together, as its values are. Not counted as bytes read.
+    args_.k_scales = {scales_.data(),  shape_.kv_heads * sizeof(float),
+                      sizeof(float),   zeros_.data(),
+                      shape_.kv_heads, 1};
+    args_.v_scales = args_.k_scales;
   }
 
   const Shape& shape_;
   size_t caches_, next_ = 0, slices_ = 0;
   std::unique_ptr<tw_attention_plan, Destroy> plan_;
   Memory cache_;
+  std::vector<float> scales_;
+  std::vector<int8_t> zeros_;
   std::vector<float> q_, out_;
   std::vector<std::byte> scratch_;
   tw_attention_args args_ = tilewright::sized<tw_attention_args>();

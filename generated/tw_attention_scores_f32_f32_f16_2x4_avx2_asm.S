@@ -8,7 +8,7 @@
 //     | 16 x k bits of codes |
 // tile 2 x 4: needs 11 vector registers on avx2 (8 accumulators + 3 operands), 16 exist
 //
-// from   specs/attention_f32_f32_f16.yaml (52989ffaea8cc7af)
+// from   specs/attention_f32_f32_f16.yaml (03dfb055288f9718)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 16 x k bits of codes |
 // tile 4 x 4: needs 21 vector registers on avx512f (16 accumulators + 5 operands), 32 exist
 //
-// from   specs/attention_f32_f32_f16.yaml (52989ffaea8cc7af)
+// from   specs/attention_f32_f32_f16.yaml (03dfb055288f9718)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -99,10 +99,10 @@ void tw_attention_values_f32_f32_bf16_4x16_neon(const tw_args* args) {
           old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_6 + 48)));
           float32x4_t acc_16 = vmulq_f32(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 48;
-          const uint8_t* w_2 = state_1 + 48;
-          const uint8_t* w_3 = state_2 + 48;
-          const uint8_t* w_4 = state_3 + 48;
+          const uint8_t* w = lhs + 80;
+          const uint8_t* w_2 = state_1 + 80;
+          const uint8_t* w_3 = state_2 + 80;
+          const uint8_t* w_4 = state_3 + 80;
           const uint8_t* rhs_2 = rhs_at;
           // k loop: 64 multiply-accumulates per iteration
           for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -198,10 +198,10 @@ void tw_attention_values_f32_f32_bf16_4x16_neon(const tw_args* args) {
           old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_6 + 48)));
           float32x4_t acc_16 = vmulq_f32(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 48;
-          const uint8_t* w_2 = state_1 + 48;
-          const uint8_t* w_3 = state_2 + 48;
-          const uint8_t* w_4 = state_3 + 48;
+          const uint8_t* w = lhs + 80;
+          const uint8_t* w_2 = state_1 + 80;
+          const uint8_t* w_3 = state_2 + 80;
+          const uint8_t* w_4 = state_3 + 80;
           const uint8_t* rhs_2 = rhs_at;
           const uint8_t* ahead_2 = ahead_at;
           // k loop: 64 multiply-accumulates per iteration
@@ -287,10 +287,10 @@ void tw_attention_values_f32_f32_bf16_4x16_neon(const tw_args* args) {
           old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out_6));
           float32x4_t acc_4 = vmulq_f32(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 48;
-          const uint8_t* w_2 = state_1 + 48;
-          const uint8_t* w_3 = state_2 + 48;
-          const uint8_t* w_4 = state_3 + 48;
+          const uint8_t* w = lhs + 80;
+          const uint8_t* w_2 = state_1 + 80;
+          const uint8_t* w_3 = state_2 + 80;
+          const uint8_t* w_4 = state_3 + 80;
           const uint8_t* rhs_2 = rhs_at;
           // k loop: 16 multiply-accumulates per iteration
           for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -329,10 +329,10 @@ void tw_attention_values_f32_f32_bf16_4x16_neon(const tw_args* args) {
           old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out_6));
           float32x4_t acc_4 = vmulq_f32(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 48;
-          const uint8_t* w_2 = state_1 + 48;
-          const uint8_t* w_3 = state_2 + 48;
-          const uint8_t* w_4 = state_3 + 48;
+          const uint8_t* w = lhs + 80;
+          const uint8_t* w_2 = state_1 + 80;
+          const uint8_t* w_3 = state_2 + 80;
+          const uint8_t* w_4 = state_3 + 80;
           const uint8_t* rhs_2 = rhs_at;
           const uint8_t* ahead_2 = ahead_at;
           // k loop: 16 multiply-accumulates per iteration
@@ -403,8 +403,8 @@ void tw_attention_values_f32_f32_bf16_4x16_neon(const tw_args* args) {
           old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_2 + 48)));
           float32x4_t acc_8 = vmulq_f32(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 48;
-          const uint8_t* w_2 = state_1 + 48;
+          const uint8_t* w = lhs + 80;
+          const uint8_t* w_2 = state_1 + 80;
           const uint8_t* rhs_2 = rhs_at;
           // k loop: 32 multiply-accumulates per iteration
           for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -462,8 +462,8 @@ void tw_attention_values_f32_f32_bf16_4x16_neon(const tw_args* args) {
           old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_2 + 48)));
           float32x4_t acc_8 = vmulq_f32(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 48;
-          const uint8_t* w_2 = state_1 + 48;
+          const uint8_t* w = lhs + 80;
+          const uint8_t* w_2 = state_1 + 80;
           const uint8_t* rhs_2 = rhs_at;
           const uint8_t* ahead_2 = ahead_at;
           // k loop: 32 multiply-accumulates per iteration
@@ -521,8 +521,8 @@ void tw_attention_values_f32_f32_bf16_4x16_neon(const tw_args* args) {
           old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out_2));
           float32x4_t acc_2 = vmulq_f32(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 48;
-          const uint8_t* w_2 = state_1 + 48;
+          const uint8_t* w = lhs + 80;
+          const uint8_t* w_2 = state_1 + 80;
           const uint8_t* rhs_2 = rhs_at;
           // k loop: 8 multiply-accumulates per iteration
           for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -547,8 +547,8 @@ void tw_attention_values_f32_f32_bf16_4x16_neon(const tw_args* args) {
           old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out_2));
           float32x4_t acc_2 = vmulq_f32(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 48;
-          const uint8_t* w_2 = state_1 + 48;
+          const uint8_t* w = lhs + 80;
+          const uint8_t* w_2 = state_1 + 80;
           const uint8_t* rhs_2 = rhs_at;
           const uint8_t* ahead_2 = ahead_at;
           // k loop: 8 multiply-accumulates per iteration
@@ -599,7 +599,7 @@ void tw_attention_values_f32_f32_bf16_4x16_neon(const tw_args* args) {
           old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out + 48)));
           float32x4_t acc_4 = vmulq_f32(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 48;
+          const uint8_t* w = lhs + 80;
           const uint8_t* rhs_2 = rhs_at;
           // k loop: 16 multiply-accumulates per iteration
           for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -638,7 +638,7 @@ void tw_attention_values_f32_f32_bf16_4x16_neon(const tw_args* args) {
           old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out + 48)));
           float32x4_t acc_4 = vmulq_f32(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 48;
+          const uint8_t* w = lhs + 80;
           const uint8_t* rhs_2 = rhs_at;
           const uint8_t* ahead_2 = ahead_at;
           // k loop: 16 multiply-accumulates per iteration
@@ -682,7 +682,7 @@ void tw_attention_values_f32_f32_bf16_4x16_neon(const tw_args* args) {
           const float32x4_t old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out));
           float32x4_t acc = vmulq_f32(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 48;
+          const uint8_t* w = lhs + 80;
           const uint8_t* rhs_2 = rhs_at;
           // k loop: 4 multiply-accumulates per iteration
           for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -700,7 +700,7 @@ void tw_attention_values_f32_f32_bf16_4x16_neon(const tw_args* args) {
           const float32x4_t old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out));
           float32x4_t acc = vmulq_f32(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 48;
+          const uint8_t* w = lhs + 80;
           const uint8_t* rhs_2 = rhs_at;
           const uint8_t* ahead_2 = ahead_at;
           // k loop: 4 multiply-accumulates per iteration

@@ -8,7 +8,7 @@
 //     | 16 x k bits of codes |
 // tile 2 x 32: needs 13 vector registers on avx2 (8 accumulators + 5 operands), 16 exist
 //
-// from   specs/attention_f32_f32_f16.yaml (52989ffaea8cc7af)
+// from   specs/attention_f32_f32_f16.yaml (03dfb055288f9718)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -157,8 +157,8 @@ L(columns):
   cmp rbp, rbx                                           // unless rhs_prefetch equal 
   jne L(if_else)
   mov rbx, qword ptr [rsp + 64]                          // lhs
-  lea rbx, [rbx + 96]                                    // w
-  lea rbp, [rcx + 96]                                    // w
+  lea rbx, [rbx + 160]                                   // w
+  lea rbp, [rcx + 160]                                   // w
   mov r12, qword ptr [rsp + 64]                          // lhs
   vmovdqu ymm0, ymmword ptr [r12 + 64]                   // correction
   vmovdqu ymm1, ymmword ptr [rax + 0]                    // old
@@ -216,8 +216,8 @@ L(k_done):
   jmp L(if_done)
 L(if_else):
   mov rbx, qword ptr [rsp + 64]                          // lhs
-  lea rbx, [rbx + 96]                                    // w
-  lea rbp, [rcx + 96]                                    // w
+  lea rbx, [rbx + 160]                                   // w
+  lea rbp, [rcx + 160]                                   // w
   mov r12, qword ptr [rsp + 64]                          // lhs
   vmovdqu ymm0, ymmword ptr [r12 + 64]                   // correction
   vmovdqu ymm1, ymmword ptr [rax + 0]                    // old
@@ -302,8 +302,8 @@ L(vectors):
   cmp rbp, rbx                                           // unless rhs_prefetch equal 
   jne L(if_2_else)
   mov rbx, qword ptr [rsp + 64]                          // lhs
-  lea rbx, [rbx + 96]                                    // w
-  lea rbp, [rcx + 96]                                    // w
+  lea rbx, [rbx + 160]                                   // w
+  lea rbp, [rcx + 160]                                   // w
   mov r12, qword ptr [rsp + 64]                          // lhs
   vmovdqu ymm0, ymmword ptr [r12 + 64]                   // correction
   vmovdqu ymm1, ymmword ptr [rax + 0]                    // old
@@ -334,8 +334,8 @@ L(k_3_done):
   jmp L(if_2_done)
 L(if_2_else):
   mov rbx, qword ptr [rsp + 64]                          // lhs
-  lea rbx, [rbx + 96]                                    // w
-  lea rbp, [rcx + 96]                                    // w
+  lea rbx, [rbx + 160]                                   // w
+  lea rbp, [rcx + 160]                                   // w
   mov r12, qword ptr [rsp + 64]                          // lhs
   vmovdqu ymm0, ymmword ptr [r12 + 64]                   // correction
   vmovdqu ymm1, ymmword ptr [rax + 0]                    // old
@@ -419,7 +419,7 @@ L(columns_2):
   mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
   cmp r12, rbp                                           // unless rhs_prefetch equal 
   jne L(if_3_else)
-  lea rbp, [rcx + 96]                                    // w
+  lea rbp, [rcx + 160]                                   // w
   vmovdqu ymm0, ymmword ptr [rcx + 64]                   // correction
   vmovdqu ymm1, ymmword ptr [rbx + 0]                    // old
   vmulps ymm1, ymm1, ymm0                                // acc
@@ -456,7 +456,7 @@ L(k_5_done):
   vmovdqu ymmword ptr [rbx + 96], ymm0                   // acc
   jmp L(if_3_done)
 L(if_3_else):
-  lea rbp, [rcx + 96]                                    // w
+  lea rbp, [rcx + 160]                                   // w
   vmovdqu ymm0, ymmword ptr [rcx + 64]                   // correction
   vmovdqu ymm1, ymmword ptr [rbx + 0]                    // old
   vmulps ymm1, ymm1, ymm0                                // acc
@@ -513,7 +513,7 @@ L(vectors_2):
   mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
   cmp r12, rbp                                           // unless rhs_prefetch equal 
   jne L(if_4_else)
-  lea rbp, [rcx + 96]                                    // w
+  lea rbp, [rcx + 160]                                   // w
   vmovdqu ymm0, ymmword ptr [rcx + 64]                   // correction
   vmovdqu ymm1, ymmword ptr [rbx + 0]                    // old
   vmulps ymm0, ymm1, ymm0                                // acc
@@ -535,7 +535,7 @@ L(k_7_done):
   vmovdqu ymmword ptr [rbx + 0], ymm0                    // acc
   jmp L(if_4_done)
 L(if_4_else):
-  lea rbp, [rcx + 96]                                    // w
+  lea rbp, [rcx + 160]                                   // w
   vmovdqu ymm0, ymmword ptr [rcx + 64]                   // correction
   vmovdqu ymm1, ymmword ptr [rbx + 0]                    // old
   vmulps ymm0, ymm1, ymm0                                // acc

@@ -8,7 +8,7 @@
 //     | 16 x k bits of codes |
 // tile 4 x 16: needs 21 vector registers on neon (16 accumulators + 5 operands), 32 exist
 //
-// from   specs/attention_f32_f32_f16.yaml (52989ffaea8cc7af)
+// from   specs/attention_f32_f32_f16.yaml (03dfb055288f9718)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -99,10 +99,10 @@ void tw_attention_values_f32_f32_f16_4x16_neon(const tw_args* args) {
           old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_6 + 48)));
           float32x4_t acc_16 = vmulq_f32(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 48;
-          const uint8_t* w_2 = state_1 + 48;
-          const uint8_t* w_3 = state_2 + 48;
-          const uint8_t* w_4 = state_3 + 48;
+          const uint8_t* w = lhs + 80;
+          const uint8_t* w_2 = state_1 + 80;
+          const uint8_t* w_3 = state_2 + 80;
+          const uint8_t* w_4 = state_3 + 80;
           const uint8_t* rhs_2 = rhs_at;
           // k loop: 64 multiply-accumulates per iteration
           for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -194,10 +194,10 @@ void tw_attention_values_f32_f32_f16_4x16_neon(const tw_args* args) {
           old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_6 + 48)));
           float32x4_t acc_16 = vmulq_f32(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 48;
-          const uint8_t* w_2 = state_1 + 48;
-          const uint8_t* w_3 = state_2 + 48;
-          const uint8_t* w_4 = state_3 + 48;
+          const uint8_t* w = lhs + 80;
+          const uint8_t* w_2 = state_1 + 80;
+          const uint8_t* w_3 = state_2 + 80;
+          const uint8_t* w_4 = state_3 + 80;
           const uint8_t* rhs_2 = rhs_at;
           const uint8_t* ahead_2 = ahead_at;
           // k loop: 64 multiply-accumulates per iteration
@@ -279,10 +279,10 @@ void tw_attention_values_f32_f32_f16_4x16_neon(const tw_args* args) {
           old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out_6));
           float32x4_t acc_4 = vmulq_f32(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 48;
-          const uint8_t* w_2 = state_1 + 48;
-          const uint8_t* w_3 = state_2 + 48;
-          const uint8_t* w_4 = state_3 + 48;
+          const uint8_t* w = lhs + 80;
+          const uint8_t* w_2 = state_1 + 80;
+          const uint8_t* w_3 = state_2 + 80;
+          const uint8_t* w_4 = state_3 + 80;
           const uint8_t* rhs_2 = rhs_at;
           // k loop: 16 multiply-accumulates per iteration
           for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -320,10 +320,10 @@ void tw_attention_values_f32_f32_f16_4x16_neon(const tw_args* args) {
           old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out_6));
           float32x4_t acc_4 = vmulq_f32(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 48;
-          const uint8_t* w_2 = state_1 + 48;
-          const uint8_t* w_3 = state_2 + 48;
-          const uint8_t* w_4 = state_3 + 48;
+          const uint8_t* w = lhs + 80;
+          const uint8_t* w_2 = state_1 + 80;
+          const uint8_t* w_3 = state_2 + 80;
+          const uint8_t* w_4 = state_3 + 80;
           const uint8_t* rhs_2 = rhs_at;
           const uint8_t* ahead_2 = ahead_at;
           // k loop: 16 multiply-accumulates per iteration
@@ -393,8 +393,8 @@ void tw_attention_values_f32_f32_f16_4x16_neon(const tw_args* args) {
           old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_2 + 48)));
           float32x4_t acc_8 = vmulq_f32(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 48;
-          const uint8_t* w_2 = state_1 + 48;
+          const uint8_t* w = lhs + 80;
+          const uint8_t* w_2 = state_1 + 80;
           const uint8_t* rhs_2 = rhs_at;
           // k loop: 32 multiply-accumulates per iteration
           for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -448,8 +448,8 @@ void tw_attention_values_f32_f32_f16_4x16_neon(const tw_args* args) {
           old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_2 + 48)));
           float32x4_t acc_8 = vmulq_f32(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 48;
-          const uint8_t* w_2 = state_1 + 48;
+          const uint8_t* w = lhs + 80;
+          const uint8_t* w_2 = state_1 + 80;
           const uint8_t* rhs_2 = rhs_at;
           const uint8_t* ahead_2 = ahead_at;
           // k loop: 32 multiply-accumulates per iteration
@@ -503,8 +503,8 @@ void tw_attention_values_f32_f32_f16_4x16_neon(const tw_args* args) {
           old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out_2));
           float32x4_t acc_2 = vmulq_f32(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 48;
-          const uint8_t* w_2 = state_1 + 48;
+          const uint8_t* w = lhs + 80;
+          const uint8_t* w_2 = state_1 + 80;
           const uint8_t* rhs_2 = rhs_at;
           // k loop: 8 multiply-accumulates per iteration
           for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -528,8 +528,8 @@ void tw_attention_values_f32_f32_f16_4x16_neon(const tw_args* args) {
           old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out_2));
           float32x4_t acc_2 = vmulq_f32(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 48;
-          const uint8_t* w_2 = state_1 + 48;
+          const uint8_t* w = lhs + 80;
+          const uint8_t* w_2 = state_1 + 80;
           const uint8_t* rhs_2 = rhs_at;
           const uint8_t* ahead_2 = ahead_at;
           // k loop: 8 multiply-accumulates per iteration
@@ -579,7 +579,7 @@ void tw_attention_values_f32_f32_f16_4x16_neon(const tw_args* args) {
           old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out + 48)));
           float32x4_t acc_4 = vmulq_f32(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 48;
+          const uint8_t* w = lhs + 80;
           const uint8_t* rhs_2 = rhs_at;
           // k loop: 16 multiply-accumulates per iteration
           for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -614,7 +614,7 @@ void tw_attention_values_f32_f32_f16_4x16_neon(const tw_args* args) {
           old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out + 48)));
           float32x4_t acc_4 = vmulq_f32(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 48;
+          const uint8_t* w = lhs + 80;
           const uint8_t* rhs_2 = rhs_at;
           const uint8_t* ahead_2 = ahead_at;
           // k loop: 16 multiply-accumulates per iteration
@@ -654,7 +654,7 @@ void tw_attention_values_f32_f32_f16_4x16_neon(const tw_args* args) {
           const float32x4_t old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out));
           float32x4_t acc = vmulq_f32(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 48;
+          const uint8_t* w = lhs + 80;
           const uint8_t* rhs_2 = rhs_at;
           // k loop: 4 multiply-accumulates per iteration
           for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -671,7 +671,7 @@ void tw_attention_values_f32_f32_f16_4x16_neon(const tw_args* args) {
           const float32x4_t old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out));
           float32x4_t acc = vmulq_f32(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 48;
+          const uint8_t* w = lhs + 80;
           const uint8_t* rhs_2 = rhs_at;
           const uint8_t* ahead_2 = ahead_at;
           // k loop: 4 multiply-accumulates per iteration

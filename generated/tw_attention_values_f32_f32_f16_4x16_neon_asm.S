@@ -8,7 +8,7 @@
 //     | 16 x k bits of codes |
 // tile 4 x 16: needs 21 vector registers on neon (16 accumulators + 5 operands), 32 exist
 //
-// from   specs/attention_f32_f32_f16.yaml (52989ffaea8cc7af)
+// from   specs/attention_f32_f32_f16.yaml (03dfb055288f9718)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -143,10 +143,10 @@ L(columns):
   ldr x22, [x0, #8*19]                                   // rhs_prefetch
   cmp x22, x21                                           // unless rhs_prefetch equal 
   b.ne L(if_else)
-  add x21, x1, #48                                       // w
-  add x22, x6, #48                                       // w
-  add x23, x7, #48                                       // w
-  add x24, x4, #48                                       // w
+  add x21, x1, #80                                       // w
+  add x22, x6, #80                                       // w
+  add x23, x7, #80                                       // w
+  add x24, x4, #80                                       // w
   ldr q4, [x1, #32]                                      // correction
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x16]            // old, old, old, old
   fmul v5.4s, v0.4s, v4.4s                               // acc
@@ -233,10 +233,10 @@ L(k_done):
   str q3, [x20, #48]                                     // acc
   b L(if_done)
 L(if_else):
-  add x21, x1, #48                                       // w
-  add x22, x6, #48                                       // w
-  add x23, x7, #48                                       // w
-  add x24, x4, #48                                       // w
+  add x21, x1, #80                                       // w
+  add x22, x6, #80                                       // w
+  add x23, x7, #80                                       // w
+  add x24, x4, #80                                       // w
   ldr q4, [x1, #32]                                      // correction
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x16]            // old, old, old, old
   fmul v5.4s, v0.4s, v4.4s                               // acc
@@ -344,10 +344,10 @@ L(vectors):
   ldr x21, [x0, #8*19]                                   // rhs_prefetch
   cmp x21, x20                                           // unless rhs_prefetch equal 
   b.ne L(if_2_else)
-  add x20, x1, #48                                       // w
-  add x21, x6, #48                                       // w
-  add x22, x7, #48                                       // w
-  add x23, x4, #48                                       // w
+  add x20, x1, #80                                       // w
+  add x21, x6, #80                                       // w
+  add x22, x7, #80                                       // w
+  add x23, x4, #80                                       // w
   ldr q0, [x1, #32]                                      // correction
   ldr q1, [x12, #0]                                      // old
   fmul v0.4s, v1.4s, v0.4s                               // acc
@@ -392,10 +392,10 @@ L(k_3_done):
   str q3, [x19, #0]                                      // acc
   b L(if_2_done)
 L(if_2_else):
-  add x20, x1, #48                                       // w
-  add x21, x6, #48                                       // w
-  add x22, x7, #48                                       // w
-  add x23, x4, #48                                       // w
+  add x20, x1, #80                                       // w
+  add x21, x6, #80                                       // w
+  add x22, x7, #80                                       // w
+  add x23, x4, #80                                       // w
   ldr q0, [x1, #32]                                      // correction
   ldr q1, [x12, #0]                                      // old
   fmul v0.4s, v1.4s, v0.4s                               // acc
@@ -490,8 +490,8 @@ L(columns_2):
   ldr x15, [x0, #8*19]                                   // rhs_prefetch
   cmp x15, x14                                           // unless rhs_prefetch equal 
   b.ne L(if_3_else)
-  add x14, x1, #48                                       // w
-  add x15, x3, #48                                       // w
+  add x14, x1, #80                                       // w
+  add x15, x3, #80                                       // w
   ldr q4, [x1, #32]                                      // correction
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x12]            // old, old, old, old
   fmul v5.4s, v0.4s, v4.4s                               // acc
@@ -546,8 +546,8 @@ L(k_5_done):
   str q3, [x13, #48]                                     // acc
   b L(if_3_done)
 L(if_3_else):
-  add x14, x1, #48                                       // w
-  add x15, x3, #48                                       // w
+  add x14, x1, #80                                       // w
+  add x15, x3, #80                                       // w
   ldr q4, [x1, #32]                                      // correction
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x12]            // old, old, old, old
   fmul v5.4s, v0.4s, v4.4s                               // acc
@@ -621,8 +621,8 @@ L(vectors_2):
   ldr x14, [x0, #8*19]                                   // rhs_prefetch
   cmp x14, x13                                           // unless rhs_prefetch equal 
   b.ne L(if_4_else)
-  add x13, x1, #48                                       // w
-  add x14, x3, #48                                       // w
+  add x13, x1, #80                                       // w
+  add x14, x3, #80                                       // w
   ldr q0, [x1, #32]                                      // correction
   ldr q1, [x8, #0]                                       // old
   fmul v0.4s, v1.4s, v0.4s                               // acc
@@ -653,8 +653,8 @@ L(k_7_done):
   str q1, [x12, #0]                                      // acc
   b L(if_4_done)
 L(if_4_else):
-  add x13, x1, #48                                       // w
-  add x14, x3, #48                                       // w
+  add x13, x1, #80                                       // w
+  add x14, x3, #80                                       // w
   ldr q0, [x1, #32]                                      // correction
   ldr q1, [x8, #0]                                       // old
   fmul v0.4s, v1.4s, v0.4s                               // acc
@@ -730,7 +730,7 @@ L(columns_3):
   ldr x12, [x0, #8*19]                                   // rhs_prefetch
   cmp x12, x11                                           // unless rhs_prefetch equal 
   b.ne L(if_5_else)
-  add x11, x1, #48                                       // w
+  add x11, x1, #80                                       // w
   ldr q4, [x1, #32]                                      // correction
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x10]            // old, old, old, old
   fmul v0.4s, v0.4s, v4.4s                               // acc
@@ -769,7 +769,7 @@ L(k_9_done):
   str q3, [x10, #48]                                     // acc
   b L(if_5_done)
 L(if_5_else):
-  add x11, x1, #48                                       // w
+  add x11, x1, #80                                       // w
   ldr q4, [x1, #32]                                      // correction
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x10]            // old, old, old, old
   fmul v0.4s, v0.4s, v4.4s                               // acc
@@ -826,7 +826,7 @@ L(vectors_3):
   ldr x11, [x0, #8*19]                                   // rhs_prefetch
   cmp x11, x10                                           // unless rhs_prefetch equal 
   b.ne L(if_6_else)
-  add x10, x1, #48                                       // w
+  add x10, x1, #80                                       // w
   ldr q0, [x1, #32]                                      // correction
   ldr q1, [x6, #0]                                       // old
   fmul v0.4s, v1.4s, v0.4s                               // acc
@@ -850,7 +850,7 @@ L(k_11_done):
   str q0, [x6, #0]                                       // acc
   b L(if_6_done)
 L(if_6_else):
-  add x10, x1, #48                                       // w
+  add x10, x1, #80                                       // w
   ldr q0, [x1, #32]                                      // correction
   ldr q1, [x6, #0]                                       // old
   fmul v0.4s, v1.4s, v0.4s                               // acc

@@ -8,7 +8,7 @@
 //     | 16 x k bits of codes |
 // tile 4 x 64: needs 21 vector registers on avx512f (16 accumulators + 5 operands), 32 exist
 //
-// from   specs/attention_f32_f32_f16.yaml (52989ffaea8cc7af)
+// from   specs/attention_f32_f32_f16.yaml (03dfb055288f9718)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -100,10 +100,10 @@ void tw_attention_values_f32_f32_f16_4x64_avx512f(const tw_args* args) {
           old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_6 + 192)));
           __m512 acc_16 = _mm512_mul_ps(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 192;
-          const uint8_t* w_2 = state_1 + 192;
-          const uint8_t* w_3 = state_2 + 192;
-          const uint8_t* w_4 = state_3 + 192;
+          const uint8_t* w = lhs + 320;
+          const uint8_t* w_2 = state_1 + 320;
+          const uint8_t* w_3 = state_2 + 320;
+          const uint8_t* w_4 = state_3 + 320;
           const uint8_t* rhs_2 = rhs_at;
           // k loop: 256 multiply-accumulates per iteration
           for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -195,10 +195,10 @@ void tw_attention_values_f32_f32_f16_4x64_avx512f(const tw_args* args) {
           old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_6 + 192)));
           __m512 acc_16 = _mm512_mul_ps(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 192;
-          const uint8_t* w_2 = state_1 + 192;
-          const uint8_t* w_3 = state_2 + 192;
-          const uint8_t* w_4 = state_3 + 192;
+          const uint8_t* w = lhs + 320;
+          const uint8_t* w_2 = state_1 + 320;
+          const uint8_t* w_3 = state_2 + 320;
+          const uint8_t* w_4 = state_3 + 320;
           const uint8_t* rhs_2 = rhs_at;
           const uint8_t* ahead_2 = ahead_at;
           // k loop: 256 multiply-accumulates per iteration
@@ -281,10 +281,10 @@ void tw_attention_values_f32_f32_f16_4x64_avx512f(const tw_args* args) {
           old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out_6));
           __m512 acc_4 = _mm512_mul_ps(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 192;
-          const uint8_t* w_2 = state_1 + 192;
-          const uint8_t* w_3 = state_2 + 192;
-          const uint8_t* w_4 = state_3 + 192;
+          const uint8_t* w = lhs + 320;
+          const uint8_t* w_2 = state_1 + 320;
+          const uint8_t* w_3 = state_2 + 320;
+          const uint8_t* w_4 = state_3 + 320;
           const uint8_t* rhs_2 = rhs_at;
           // k loop: 64 multiply-accumulates per iteration
           for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -322,10 +322,10 @@ void tw_attention_values_f32_f32_f16_4x64_avx512f(const tw_args* args) {
           old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out_6));
           __m512 acc_4 = _mm512_mul_ps(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 192;
-          const uint8_t* w_2 = state_1 + 192;
-          const uint8_t* w_3 = state_2 + 192;
-          const uint8_t* w_4 = state_3 + 192;
+          const uint8_t* w = lhs + 320;
+          const uint8_t* w_2 = state_1 + 320;
+          const uint8_t* w_3 = state_2 + 320;
+          const uint8_t* w_4 = state_3 + 320;
           const uint8_t* rhs_2 = rhs_at;
           const uint8_t* ahead_2 = ahead_at;
           // k loop: 64 multiply-accumulates per iteration
@@ -395,8 +395,8 @@ void tw_attention_values_f32_f32_f16_4x64_avx512f(const tw_args* args) {
           old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_2 + 192)));
           __m512 acc_8 = _mm512_mul_ps(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 192;
-          const uint8_t* w_2 = state_1 + 192;
+          const uint8_t* w = lhs + 320;
+          const uint8_t* w_2 = state_1 + 320;
           const uint8_t* rhs_2 = rhs_at;
           // k loop: 128 multiply-accumulates per iteration
           for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -450,8 +450,8 @@ void tw_attention_values_f32_f32_f16_4x64_avx512f(const tw_args* args) {
           old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_2 + 192)));
           __m512 acc_8 = _mm512_mul_ps(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 192;
-          const uint8_t* w_2 = state_1 + 192;
+          const uint8_t* w = lhs + 320;
+          const uint8_t* w_2 = state_1 + 320;
           const uint8_t* rhs_2 = rhs_at;
           const uint8_t* ahead_2 = ahead_at;
           // k loop: 128 multiply-accumulates per iteration
@@ -506,8 +506,8 @@ void tw_attention_values_f32_f32_f16_4x64_avx512f(const tw_args* args) {
           old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out_2));
           __m512 acc_2 = _mm512_mul_ps(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 192;
-          const uint8_t* w_2 = state_1 + 192;
+          const uint8_t* w = lhs + 320;
+          const uint8_t* w_2 = state_1 + 320;
           const uint8_t* rhs_2 = rhs_at;
           // k loop: 32 multiply-accumulates per iteration
           for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -531,8 +531,8 @@ void tw_attention_values_f32_f32_f16_4x64_avx512f(const tw_args* args) {
           old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out_2));
           __m512 acc_2 = _mm512_mul_ps(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 192;
-          const uint8_t* w_2 = state_1 + 192;
+          const uint8_t* w = lhs + 320;
+          const uint8_t* w_2 = state_1 + 320;
           const uint8_t* rhs_2 = rhs_at;
           const uint8_t* ahead_2 = ahead_at;
           // k loop: 32 multiply-accumulates per iteration
@@ -583,7 +583,7 @@ void tw_attention_values_f32_f32_f16_4x64_avx512f(const tw_args* args) {
           old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out + 192)));
           __m512 acc_4 = _mm512_mul_ps(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 192;
+          const uint8_t* w = lhs + 320;
           const uint8_t* rhs_2 = rhs_at;
           // k loop: 64 multiply-accumulates per iteration
           for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -619,7 +619,7 @@ void tw_attention_values_f32_f32_f16_4x64_avx512f(const tw_args* args) {
           old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out + 192)));
           __m512 acc_4 = _mm512_mul_ps(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 192;
+          const uint8_t* w = lhs + 320;
           const uint8_t* rhs_2 = rhs_at;
           const uint8_t* ahead_2 = ahead_at;
           // k loop: 64 multiply-accumulates per iteration
@@ -661,7 +661,7 @@ void tw_attention_values_f32_f32_f16_4x64_avx512f(const tw_args* args) {
           const __m512 old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out));
           __m512 acc = _mm512_mul_ps(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 192;
+          const uint8_t* w = lhs + 320;
           const uint8_t* rhs_2 = rhs_at;
           // k loop: 16 multiply-accumulates per iteration
           for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -679,7 +679,7 @@ void tw_attention_values_f32_f32_f16_4x64_avx512f(const tw_args* args) {
           const __m512 old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out));
           __m512 acc = _mm512_mul_ps(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 192;
+          const uint8_t* w = lhs + 320;
           const uint8_t* rhs_2 = rhs_at;
           const uint8_t* ahead_2 = ahead_at;
           // k loop: 16 multiply-accumulates per iteration

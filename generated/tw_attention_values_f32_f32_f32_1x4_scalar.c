@@ -58,7 +58,7 @@ void tw_attention_values_f32_f32_f32_1x4_scalar(const tw_args* args) {
         old = tw_f32_of_bits(tw_load_i32(out + 12));
         float acc_4 = (old * correction);
         const size_t k = args->k;
-        const uint8_t* w = lhs + 12;
+        const uint8_t* w = lhs + 20;
         const uint8_t* rhs_2 = rhs_at;
         // k loop: 4 multiply-accumulates per iteration
         for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -92,7 +92,7 @@ void tw_attention_values_f32_f32_f32_1x4_scalar(const tw_args* args) {
         const float old = tw_f32_of_bits(tw_load_i32(out));
         float acc = (old * correction);
         const size_t k = args->k;
-        const uint8_t* w = lhs + 12;
+        const uint8_t* w = lhs + 20;
         const uint8_t* rhs_2 = rhs_at;
         // k loop: 1 multiply-accumulates per iteration
         for (size_t i_k = 0; i_k < k; ++i_k) {

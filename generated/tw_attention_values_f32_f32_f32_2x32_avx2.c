@@ -74,8 +74,8 @@ void tw_attention_values_f32_f32_f32_2x32_avx2(const tw_args* args) {
           old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(out_2 + 96)));
           __m256 acc_8 = _mm256_mul_ps(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 96;
-          const uint8_t* w_2 = state_1 + 96;
+          const uint8_t* w = lhs + 160;
+          const uint8_t* w_2 = state_1 + 160;
           const uint8_t* rhs_2 = rhs_at;
           // k loop: 64 multiply-accumulates per iteration
           for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -136,8 +136,8 @@ void tw_attention_values_f32_f32_f32_2x32_avx2(const tw_args* args) {
           old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(out_2 + 96)));
           __m256 acc_8 = _mm256_mul_ps(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 96;
-          const uint8_t* w_2 = state_1 + 96;
+          const uint8_t* w = lhs + 160;
+          const uint8_t* w_2 = state_1 + 160;
           const uint8_t* rhs_2 = rhs_at;
           const uint8_t* ahead_2 = ahead_at;
           // k loop: 64 multiply-accumulates per iteration
@@ -199,8 +199,8 @@ void tw_attention_values_f32_f32_f32_2x32_avx2(const tw_args* args) {
           old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)out_2));
           __m256 acc_2 = _mm256_mul_ps(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 96;
-          const uint8_t* w_2 = state_1 + 96;
+          const uint8_t* w = lhs + 160;
+          const uint8_t* w_2 = state_1 + 160;
           const uint8_t* rhs_2 = rhs_at;
           // k loop: 16 multiply-accumulates per iteration
           for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -225,8 +225,8 @@ void tw_attention_values_f32_f32_f32_2x32_avx2(const tw_args* args) {
           old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)out_2));
           __m256 acc_2 = _mm256_mul_ps(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 96;
-          const uint8_t* w_2 = state_1 + 96;
+          const uint8_t* w = lhs + 160;
+          const uint8_t* w_2 = state_1 + 160;
           const uint8_t* rhs_2 = rhs_at;
           const uint8_t* ahead_2 = ahead_at;
           // k loop: 16 multiply-accumulates per iteration
@@ -278,7 +278,7 @@ void tw_attention_values_f32_f32_f32_2x32_avx2(const tw_args* args) {
           old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(out + 96)));
           __m256 acc_4 = _mm256_mul_ps(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 96;
+          const uint8_t* w = lhs + 160;
           const uint8_t* rhs_2 = rhs_at;
           // k loop: 32 multiply-accumulates per iteration
           for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -317,7 +317,7 @@ void tw_attention_values_f32_f32_f32_2x32_avx2(const tw_args* args) {
           old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(out + 96)));
           __m256 acc_4 = _mm256_mul_ps(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 96;
+          const uint8_t* w = lhs + 160;
           const uint8_t* rhs_2 = rhs_at;
           const uint8_t* ahead_2 = ahead_at;
           // k loop: 32 multiply-accumulates per iteration
@@ -362,7 +362,7 @@ void tw_attention_values_f32_f32_f32_2x32_avx2(const tw_args* args) {
           const __m256 old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)out));
           __m256 acc = _mm256_mul_ps(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 96;
+          const uint8_t* w = lhs + 160;
           const uint8_t* rhs_2 = rhs_at;
           // k loop: 8 multiply-accumulates per iteration
           for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -380,7 +380,7 @@ void tw_attention_values_f32_f32_f32_2x32_avx2(const tw_args* args) {
           const __m256 old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)out));
           __m256 acc = _mm256_mul_ps(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 96;
+          const uint8_t* w = lhs + 160;
           const uint8_t* rhs_2 = rhs_at;
           const uint8_t* ahead_2 = ahead_at;
           // k loop: 8 multiply-accumulates per iteration

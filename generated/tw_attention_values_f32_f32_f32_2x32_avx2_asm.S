@@ -157,8 +157,8 @@ L(columns):
   cmp rbp, rbx                                           // unless rhs_prefetch equal 
   jne L(if_else)
   mov rbx, qword ptr [rsp + 64]                          // lhs
-  lea rbx, [rbx + 96]                                    // w
-  lea rbp, [rcx + 96]                                    // w
+  lea rbx, [rbx + 160]                                   // w
+  lea rbp, [rcx + 160]                                   // w
   mov r12, qword ptr [rsp + 64]                          // lhs
   vmovdqu ymm0, ymmword ptr [r12 + 64]                   // correction
   vmovdqu ymm1, ymmword ptr [rax + 0]                    // old
@@ -216,8 +216,8 @@ L(k_done):
   jmp L(if_done)
 L(if_else):
   mov rbx, qword ptr [rsp + 64]                          // lhs
-  lea rbx, [rbx + 96]                                    // w
-  lea rbp, [rcx + 96]                                    // w
+  lea rbx, [rbx + 160]                                   // w
+  lea rbp, [rcx + 160]                                   // w
   mov r12, qword ptr [rsp + 64]                          // lhs
   vmovdqu ymm0, ymmword ptr [r12 + 64]                   // correction
   vmovdqu ymm1, ymmword ptr [rax + 0]                    // old
@@ -303,8 +303,8 @@ L(vectors):
   cmp rbp, rbx                                           // unless rhs_prefetch equal 
   jne L(if_2_else)
   mov rbx, qword ptr [rsp + 64]                          // lhs
-  lea rbx, [rbx + 96]                                    // w
-  lea rbp, [rcx + 96]                                    // w
+  lea rbx, [rbx + 160]                                   // w
+  lea rbp, [rcx + 160]                                   // w
   mov r12, qword ptr [rsp + 64]                          // lhs
   vmovdqu ymm0, ymmword ptr [r12 + 64]                   // correction
   vmovdqu ymm1, ymmword ptr [rax + 0]                    // old
@@ -335,8 +335,8 @@ L(k_3_done):
   jmp L(if_2_done)
 L(if_2_else):
   mov rbx, qword ptr [rsp + 64]                          // lhs
-  lea rbx, [rbx + 96]                                    // w
-  lea rbp, [rcx + 96]                                    // w
+  lea rbx, [rbx + 160]                                   // w
+  lea rbp, [rcx + 160]                                   // w
   mov r12, qword ptr [rsp + 64]                          // lhs
   vmovdqu ymm0, ymmword ptr [r12 + 64]                   // correction
   vmovdqu ymm1, ymmword ptr [rax + 0]                    // old
@@ -420,7 +420,7 @@ L(columns_2):
   mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
   cmp r12, rbp                                           // unless rhs_prefetch equal 
   jne L(if_3_else)
-  lea rbp, [rcx + 96]                                    // w
+  lea rbp, [rcx + 160]                                   // w
   vmovdqu ymm0, ymmword ptr [rcx + 64]                   // correction
   vmovdqu ymm1, ymmword ptr [rbx + 0]                    // old
   vmulps ymm1, ymm1, ymm0                                // acc
@@ -457,7 +457,7 @@ L(k_5_done):
   vmovdqu ymmword ptr [rbx + 96], ymm0                   // acc
   jmp L(if_3_done)
 L(if_3_else):
-  lea rbp, [rcx + 96]                                    // w
+  lea rbp, [rcx + 160]                                   // w
   vmovdqu ymm0, ymmword ptr [rcx + 64]                   // correction
   vmovdqu ymm1, ymmword ptr [rbx + 0]                    // old
   vmulps ymm1, ymm1, ymm0                                // acc
@@ -515,7 +515,7 @@ L(vectors_2):
   mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
   cmp r12, rbp                                           // unless rhs_prefetch equal 
   jne L(if_4_else)
-  lea rbp, [rcx + 96]                                    // w
+  lea rbp, [rcx + 160]                                   // w
   vmovdqu ymm0, ymmword ptr [rcx + 64]                   // correction
   vmovdqu ymm1, ymmword ptr [rbx + 0]                    // old
   vmulps ymm0, ymm1, ymm0                                // acc
@@ -537,7 +537,7 @@ L(k_7_done):
   vmovdqu ymmword ptr [rbx + 0], ymm0                    // acc
   jmp L(if_4_done)
 L(if_4_else):
-  lea rbp, [rcx + 96]                                    // w
+  lea rbp, [rcx + 160]                                   // w
   vmovdqu ymm0, ymmword ptr [rcx + 64]                   // correction
   vmovdqu ymm1, ymmword ptr [rbx + 0]                    // old
   vmulps ymm0, ymm1, ymm0                                // acc

@@ -99,10 +99,10 @@ void tw_attention_values_f32_f32_f32_4x16_neon(const tw_args* args) {
           old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_6 + 48)));
           float32x4_t acc_16 = vmulq_f32(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 48;
-          const uint8_t* w_2 = state_1 + 48;
-          const uint8_t* w_3 = state_2 + 48;
-          const uint8_t* w_4 = state_3 + 48;
+          const uint8_t* w = lhs + 80;
+          const uint8_t* w_2 = state_1 + 80;
+          const uint8_t* w_3 = state_2 + 80;
+          const uint8_t* w_4 = state_3 + 80;
           const uint8_t* rhs_2 = rhs_at;
           // k loop: 64 multiply-accumulates per iteration
           for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -190,10 +190,10 @@ void tw_attention_values_f32_f32_f32_4x16_neon(const tw_args* args) {
           old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_6 + 48)));
           float32x4_t acc_16 = vmulq_f32(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 48;
-          const uint8_t* w_2 = state_1 + 48;
-          const uint8_t* w_3 = state_2 + 48;
-          const uint8_t* w_4 = state_3 + 48;
+          const uint8_t* w = lhs + 80;
+          const uint8_t* w_2 = state_1 + 80;
+          const uint8_t* w_3 = state_2 + 80;
+          const uint8_t* w_4 = state_3 + 80;
           const uint8_t* rhs_2 = rhs_at;
           const uint8_t* ahead_2 = ahead_at;
           // k loop: 64 multiply-accumulates per iteration
@@ -271,10 +271,10 @@ void tw_attention_values_f32_f32_f32_4x16_neon(const tw_args* args) {
           old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out_6));
           float32x4_t acc_4 = vmulq_f32(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 48;
-          const uint8_t* w_2 = state_1 + 48;
-          const uint8_t* w_3 = state_2 + 48;
-          const uint8_t* w_4 = state_3 + 48;
+          const uint8_t* w = lhs + 80;
+          const uint8_t* w_2 = state_1 + 80;
+          const uint8_t* w_3 = state_2 + 80;
+          const uint8_t* w_4 = state_3 + 80;
           const uint8_t* rhs_2 = rhs_at;
           // k loop: 16 multiply-accumulates per iteration
           for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -311,10 +311,10 @@ void tw_attention_values_f32_f32_f32_4x16_neon(const tw_args* args) {
           old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out_6));
           float32x4_t acc_4 = vmulq_f32(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 48;
-          const uint8_t* w_2 = state_1 + 48;
-          const uint8_t* w_3 = state_2 + 48;
-          const uint8_t* w_4 = state_3 + 48;
+          const uint8_t* w = lhs + 80;
+          const uint8_t* w_2 = state_1 + 80;
+          const uint8_t* w_3 = state_2 + 80;
+          const uint8_t* w_4 = state_3 + 80;
           const uint8_t* rhs_2 = rhs_at;
           const uint8_t* ahead_2 = ahead_at;
           // k loop: 16 multiply-accumulates per iteration
@@ -383,8 +383,8 @@ void tw_attention_values_f32_f32_f32_4x16_neon(const tw_args* args) {
           old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_2 + 48)));
           float32x4_t acc_8 = vmulq_f32(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 48;
-          const uint8_t* w_2 = state_1 + 48;
+          const uint8_t* w = lhs + 80;
+          const uint8_t* w_2 = state_1 + 80;
           const uint8_t* rhs_2 = rhs_at;
           // k loop: 32 multiply-accumulates per iteration
           for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -434,8 +434,8 @@ void tw_attention_values_f32_f32_f32_4x16_neon(const tw_args* args) {
           old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_2 + 48)));
           float32x4_t acc_8 = vmulq_f32(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 48;
-          const uint8_t* w_2 = state_1 + 48;
+          const uint8_t* w = lhs + 80;
+          const uint8_t* w_2 = state_1 + 80;
           const uint8_t* rhs_2 = rhs_at;
           const uint8_t* ahead_2 = ahead_at;
           // k loop: 32 multiply-accumulates per iteration
@@ -485,8 +485,8 @@ void tw_attention_values_f32_f32_f32_4x16_neon(const tw_args* args) {
           old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out_2));
           float32x4_t acc_2 = vmulq_f32(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 48;
-          const uint8_t* w_2 = state_1 + 48;
+          const uint8_t* w = lhs + 80;
+          const uint8_t* w_2 = state_1 + 80;
           const uint8_t* rhs_2 = rhs_at;
           // k loop: 8 multiply-accumulates per iteration
           for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -509,8 +509,8 @@ void tw_attention_values_f32_f32_f32_4x16_neon(const tw_args* args) {
           old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out_2));
           float32x4_t acc_2 = vmulq_f32(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 48;
-          const uint8_t* w_2 = state_1 + 48;
+          const uint8_t* w = lhs + 80;
+          const uint8_t* w_2 = state_1 + 80;
           const uint8_t* rhs_2 = rhs_at;
           const uint8_t* ahead_2 = ahead_at;
           // k loop: 8 multiply-accumulates per iteration
@@ -559,7 +559,7 @@ void tw_attention_values_f32_f32_f32_4x16_neon(const tw_args* args) {
           old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out + 48)));
           float32x4_t acc_4 = vmulq_f32(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 48;
+          const uint8_t* w = lhs + 80;
           const uint8_t* rhs_2 = rhs_at;
           // k loop: 16 multiply-accumulates per iteration
           for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -590,7 +590,7 @@ void tw_attention_values_f32_f32_f32_4x16_neon(const tw_args* args) {
           old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out + 48)));
           float32x4_t acc_4 = vmulq_f32(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 48;
+          const uint8_t* w = lhs + 80;
           const uint8_t* rhs_2 = rhs_at;
           const uint8_t* ahead_2 = ahead_at;
           // k loop: 16 multiply-accumulates per iteration
@@ -626,7 +626,7 @@ void tw_attention_values_f32_f32_f32_4x16_neon(const tw_args* args) {
           const float32x4_t old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out));
           float32x4_t acc = vmulq_f32(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 48;
+          const uint8_t* w = lhs + 80;
           const uint8_t* rhs_2 = rhs_at;
           // k loop: 4 multiply-accumulates per iteration
           for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -642,7 +642,7 @@ void tw_attention_values_f32_f32_f32_4x16_neon(const tw_args* args) {
           const float32x4_t old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)out));
           float32x4_t acc = vmulq_f32(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 48;
+          const uint8_t* w = lhs + 80;
           const uint8_t* rhs_2 = rhs_at;
           const uint8_t* ahead_2 = ahead_at;
           // k loop: 4 multiply-accumulates per iteration

@@ -100,10 +100,10 @@ void tw_attention_values_f32_f32_f32_4x64_avx512f(const tw_args* args) {
           old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_6 + 192)));
           __m512 acc_16 = _mm512_mul_ps(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 192;
-          const uint8_t* w_2 = state_1 + 192;
-          const uint8_t* w_3 = state_2 + 192;
-          const uint8_t* w_4 = state_3 + 192;
+          const uint8_t* w = lhs + 320;
+          const uint8_t* w_2 = state_1 + 320;
+          const uint8_t* w_3 = state_2 + 320;
+          const uint8_t* w_4 = state_3 + 320;
           const uint8_t* rhs_2 = rhs_at;
           // k loop: 256 multiply-accumulates per iteration
           for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -191,10 +191,10 @@ void tw_attention_values_f32_f32_f32_4x64_avx512f(const tw_args* args) {
           old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_6 + 192)));
           __m512 acc_16 = _mm512_mul_ps(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 192;
-          const uint8_t* w_2 = state_1 + 192;
-          const uint8_t* w_3 = state_2 + 192;
-          const uint8_t* w_4 = state_3 + 192;
+          const uint8_t* w = lhs + 320;
+          const uint8_t* w_2 = state_1 + 320;
+          const uint8_t* w_3 = state_2 + 320;
+          const uint8_t* w_4 = state_3 + 320;
           const uint8_t* rhs_2 = rhs_at;
           const uint8_t* ahead_2 = ahead_at;
           // k loop: 256 multiply-accumulates per iteration
@@ -275,10 +275,10 @@ void tw_attention_values_f32_f32_f32_4x64_avx512f(const tw_args* args) {
           old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out_6));
           __m512 acc_4 = _mm512_mul_ps(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 192;
-          const uint8_t* w_2 = state_1 + 192;
-          const uint8_t* w_3 = state_2 + 192;
-          const uint8_t* w_4 = state_3 + 192;
+          const uint8_t* w = lhs + 320;
+          const uint8_t* w_2 = state_1 + 320;
+          const uint8_t* w_3 = state_2 + 320;
+          const uint8_t* w_4 = state_3 + 320;
           const uint8_t* rhs_2 = rhs_at;
           // k loop: 64 multiply-accumulates per iteration
           for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -315,10 +315,10 @@ void tw_attention_values_f32_f32_f32_4x64_avx512f(const tw_args* args) {
           old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out_6));
           __m512 acc_4 = _mm512_mul_ps(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 192;
-          const uint8_t* w_2 = state_1 + 192;
-          const uint8_t* w_3 = state_2 + 192;
-          const uint8_t* w_4 = state_3 + 192;
+          const uint8_t* w = lhs + 320;
+          const uint8_t* w_2 = state_1 + 320;
+          const uint8_t* w_3 = state_2 + 320;
+          const uint8_t* w_4 = state_3 + 320;
           const uint8_t* rhs_2 = rhs_at;
           const uint8_t* ahead_2 = ahead_at;
           // k loop: 64 multiply-accumulates per iteration
@@ -387,8 +387,8 @@ void tw_attention_values_f32_f32_f32_4x64_avx512f(const tw_args* args) {
           old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_2 + 192)));
           __m512 acc_8 = _mm512_mul_ps(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 192;
-          const uint8_t* w_2 = state_1 + 192;
+          const uint8_t* w = lhs + 320;
+          const uint8_t* w_2 = state_1 + 320;
           const uint8_t* rhs_2 = rhs_at;
           // k loop: 128 multiply-accumulates per iteration
           for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -438,8 +438,8 @@ void tw_attention_values_f32_f32_f32_4x64_avx512f(const tw_args* args) {
           old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_2 + 192)));
           __m512 acc_8 = _mm512_mul_ps(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 192;
-          const uint8_t* w_2 = state_1 + 192;
+          const uint8_t* w = lhs + 320;
+          const uint8_t* w_2 = state_1 + 320;
           const uint8_t* rhs_2 = rhs_at;
           const uint8_t* ahead_2 = ahead_at;
           // k loop: 128 multiply-accumulates per iteration
@@ -492,8 +492,8 @@ void tw_attention_values_f32_f32_f32_4x64_avx512f(const tw_args* args) {
           old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out_2));
           __m512 acc_2 = _mm512_mul_ps(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 192;
-          const uint8_t* w_2 = state_1 + 192;
+          const uint8_t* w = lhs + 320;
+          const uint8_t* w_2 = state_1 + 320;
           const uint8_t* rhs_2 = rhs_at;
           // k loop: 32 multiply-accumulates per iteration
           for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -516,8 +516,8 @@ void tw_attention_values_f32_f32_f32_4x64_avx512f(const tw_args* args) {
           old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out_2));
           __m512 acc_2 = _mm512_mul_ps(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 192;
-          const uint8_t* w_2 = state_1 + 192;
+          const uint8_t* w = lhs + 320;
+          const uint8_t* w_2 = state_1 + 320;
           const uint8_t* rhs_2 = rhs_at;
           const uint8_t* ahead_2 = ahead_at;
           // k loop: 32 multiply-accumulates per iteration
@@ -567,7 +567,7 @@ void tw_attention_values_f32_f32_f32_4x64_avx512f(const tw_args* args) {
           old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out + 192)));
           __m512 acc_4 = _mm512_mul_ps(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 192;
+          const uint8_t* w = lhs + 320;
           const uint8_t* rhs_2 = rhs_at;
           // k loop: 64 multiply-accumulates per iteration
           for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -599,7 +599,7 @@ void tw_attention_values_f32_f32_f32_4x64_avx512f(const tw_args* args) {
           old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out + 192)));
           __m512 acc_4 = _mm512_mul_ps(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 192;
+          const uint8_t* w = lhs + 320;
           const uint8_t* rhs_2 = rhs_at;
           const uint8_t* ahead_2 = ahead_at;
           // k loop: 64 multiply-accumulates per iteration
@@ -639,7 +639,7 @@ void tw_attention_values_f32_f32_f32_4x64_avx512f(const tw_args* args) {
           const __m512 old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out));
           __m512 acc = _mm512_mul_ps(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 192;
+          const uint8_t* w = lhs + 320;
           const uint8_t* rhs_2 = rhs_at;
           // k loop: 16 multiply-accumulates per iteration
           for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -656,7 +656,7 @@ void tw_attention_values_f32_f32_f32_4x64_avx512f(const tw_args* args) {
           const __m512 old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)out));
           __m512 acc = _mm512_mul_ps(old, correction);
           const size_t k = args->k;
-          const uint8_t* w = lhs + 192;
+          const uint8_t* w = lhs + 320;
           const uint8_t* rhs_2 = rhs_at;
           const uint8_t* ahead_2 = ahead_at;
           // k loop: 16 multiply-accumulates per iteration

@@ -185,13 +185,13 @@ L(columns):
   cmp r11, r10                                           // unless rhs_prefetch equal 
   jne L(if_else)
   mov r10, qword ptr [rsp + 80]                          // lhs
-  lea r10, [r10 + 192]                                   // w
+  lea r10, [r10 + 320]                                   // w
   mov r11, qword ptr [rsp + 88]                          // state_1
-  lea r11, [r11 + 192]                                   // w
+  lea r11, [r11 + 320]                                   // w
   mov rbx, qword ptr [rsp + 96]                          // state_2
-  lea rbx, [rbx + 192]                                   // w
+  lea rbx, [rbx + 320]                                   // w
   mov rbp, qword ptr [rsp + 112]                         // state_3
-  lea rbp, [rbp + 192]                                   // w
+  lea rbp, [rbp + 320]                                   // w
   mov r12, qword ptr [rsp + 80]                          // lhs
   vmovdqu64 zmm0, zmmword ptr [r12 + 128]                // correction
   mov r12, qword ptr [rsp + 128]                         // out
@@ -306,13 +306,13 @@ L(k_done):
   jmp L(if_done)
 L(if_else):
   mov r10, qword ptr [rsp + 80]                          // lhs
-  lea r10, [r10 + 192]                                   // w
+  lea r10, [r10 + 320]                                   // w
   mov r11, qword ptr [rsp + 88]                          // state_1
-  lea r11, [r11 + 192]                                   // w
+  lea r11, [r11 + 320]                                   // w
   mov rbx, qword ptr [rsp + 96]                          // state_2
-  lea rbx, [rbx + 192]                                   // w
+  lea rbx, [rbx + 320]                                   // w
   mov rbp, qword ptr [rsp + 112]                         // state_3
-  lea rbp, [rbp + 192]                                   // w
+  lea rbp, [rbp + 320]                                   // w
   mov r12, qword ptr [rsp + 80]                          // lhs
   vmovdqu64 zmm0, zmmword ptr [r12 + 128]                // correction
   mov r12, qword ptr [rsp + 128]                         // out
@@ -470,13 +470,13 @@ L(vectors):
   cmp rcx, rax                                           // unless rhs_prefetch equal 
   jne L(if_2_else)
   mov rax, qword ptr [rsp + 80]                          // lhs
-  lea rax, [rax + 192]                                   // w
+  lea rax, [rax + 320]                                   // w
   mov rcx, qword ptr [rsp + 88]                          // state_1
-  lea rcx, [rcx + 192]                                   // w
+  lea rcx, [rcx + 320]                                   // w
   mov rdx, qword ptr [rsp + 96]                          // state_2
-  lea rdx, [rdx + 192]                                   // w
+  lea rdx, [rdx + 320]                                   // w
   mov r10, qword ptr [rsp + 112]                         // state_3
-  lea r10, [r10 + 192]                                   // w
+  lea r10, [r10 + 320]                                   // w
   mov r11, qword ptr [rsp + 80]                          // lhs
   vmovdqu64 zmm0, zmmword ptr [r11 + 128]                // correction
   mov r11, qword ptr [rsp + 136]                         // out
@@ -532,15 +532,15 @@ L(k_3_done):
   jmp L(if_2_done)
 L(if_2_else):
   mov rax, qword ptr [rsp + 80]                          // lhs
-  lea rax, [rax + 192]                                   // w
+  lea rax, [rax + 320]                                   // w
   mov qword ptr [rsp + 232], rax                         // w, kept in the frame
   mov rax, qword ptr [rsp + 88]                          // state_1
-  lea rax, [rax + 192]                                   // w
+  lea rax, [rax + 320]                                   // w
   mov qword ptr [rsp + 240], rax                         // w, kept in the frame
   mov rax, qword ptr [rsp + 96]                          // state_2
-  lea rax, [rax + 192]                                   // w
+  lea rax, [rax + 320]                                   // w
   mov rcx, qword ptr [rsp + 112]                         // state_3
-  lea rcx, [rcx + 192]                                   // w
+  lea rcx, [rcx + 320]                                   // w
   mov rdx, qword ptr [rsp + 80]                          // lhs
   vmovdqu64 zmm0, zmmword ptr [rdx + 128]                // correction
   mov rdx, qword ptr [rsp + 136]                         // out
@@ -670,9 +670,9 @@ L(columns_2):
   cmp rbx, r11                                           // unless rhs_prefetch equal 
   jne L(if_3_else)
   mov r11, qword ptr [rsp + 200]                         // lhs
-  lea r11, [r11 + 192]                                   // w
+  lea r11, [r11 + 320]                                   // w
   mov rbx, qword ptr [rsp + 256]                         // state_1
-  lea rbx, [rbx + 192]                                   // w
+  lea rbx, [rbx + 320]                                   // w
   mov rbp, qword ptr [rsp + 200]                         // lhs
   vmovdqu64 zmm0, zmmword ptr [rbp + 128]                // correction
   vmovdqu64 zmm1, zmmword ptr [rax + 0]                  // old
@@ -731,9 +731,9 @@ L(k_5_done):
   jmp L(if_3_done)
 L(if_3_else):
   mov r11, qword ptr [rsp + 200]                         // lhs
-  lea r11, [r11 + 192]                                   // w
+  lea r11, [r11 + 320]                                   // w
   mov rbx, qword ptr [rsp + 256]                         // state_1
-  lea rbx, [rbx + 192]                                   // w
+  lea rbx, [rbx + 320]                                   // w
   mov rbp, qword ptr [rsp + 200]                         // lhs
   vmovdqu64 zmm0, zmmword ptr [rbp + 128]                // correction
   vmovdqu64 zmm1, zmmword ptr [rax + 0]                  // old
@@ -822,9 +822,9 @@ L(vectors_2):
   cmp rbx, r11                                           // unless rhs_prefetch equal 
   jne L(if_4_else)
   mov r11, qword ptr [rsp + 200]                         // lhs
-  lea r11, [r11 + 192]                                   // w
+  lea r11, [r11 + 320]                                   // w
   mov rbx, qword ptr [rsp + 256]                         // state_1
-  lea rbx, [rbx + 192]                                   // w
+  lea rbx, [rbx + 320]                                   // w
   mov rbp, qword ptr [rsp + 200]                         // lhs
   vmovdqu64 zmm0, zmmword ptr [rbp + 128]                // correction
   vmovdqu64 zmm1, zmmword ptr [rax + 0]                  // old
@@ -856,9 +856,9 @@ L(k_7_done):
   jmp L(if_4_done)
 L(if_4_else):
   mov r11, qword ptr [rsp + 200]                         // lhs
-  lea r11, [r11 + 192]                                   // w
+  lea r11, [r11 + 320]                                   // w
   mov rbx, qword ptr [rsp + 256]                         // state_1
-  lea rbx, [rbx + 192]                                   // w
+  lea rbx, [rbx + 320]                                   // w
   mov rbp, qword ptr [rsp + 200]                         // lhs
   vmovdqu64 zmm0, zmmword ptr [rbp + 128]                // correction
   vmovdqu64 zmm1, zmmword ptr [rax + 0]                  // old
@@ -943,7 +943,7 @@ L(columns_3):
   mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
   cmp r12, rbp                                           // unless rhs_prefetch equal 
   jne L(if_5_else)
-  lea rbp, [rcx + 192]                                   // w
+  lea rbp, [rcx + 320]                                   // w
   vmovdqu64 zmm0, zmmword ptr [rcx + 128]                // correction
   vmovdqu64 zmm1, zmmword ptr [rbx + 0]                  // old
   vmulps zmm1, zmm1, zmm0                                // acc
@@ -977,7 +977,7 @@ L(k_9_done):
   vmovdqu64 zmmword ptr [rbx + 192], zmm0                // acc
   jmp L(if_5_done)
 L(if_5_else):
-  lea rbp, [rcx + 192]                                   // w
+  lea rbp, [rcx + 320]                                   // w
   vmovdqu64 zmm0, zmmword ptr [rcx + 128]                // correction
   vmovdqu64 zmm1, zmmword ptr [rbx + 0]                  // old
   vmulps zmm1, zmm1, zmm0                                // acc
@@ -1034,7 +1034,7 @@ L(vectors_3):
   mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
   cmp r12, rbp                                           // unless rhs_prefetch equal 
   jne L(if_6_else)
-  lea rbp, [rcx + 192]                                   // w
+  lea rbp, [rcx + 320]                                   // w
   vmovdqu64 zmm0, zmmword ptr [rcx + 128]                // correction
   vmovdqu64 zmm1, zmmword ptr [rbx + 0]                  // old
   vmulps zmm0, zmm1, zmm0                                // acc
@@ -1056,7 +1056,7 @@ L(k_11_done):
   vmovdqu64 zmmword ptr [rbx + 0], zmm0                  // acc
   jmp L(if_6_done)
 L(if_6_else):
-  lea rbp, [rcx + 192]                                   // w
+  lea rbp, [rcx + 320]                                   // w
   vmovdqu64 zmm0, zmmword ptr [rcx + 128]                // correction
   vmovdqu64 zmm1, zmmword ptr [rbx + 0]                  // old
   vmulps zmm0, zmm1, zmm0                                // acc

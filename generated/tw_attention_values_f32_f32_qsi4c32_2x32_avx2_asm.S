@@ -138,8 +138,8 @@ L(columns):
   mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
   cmp r12, rbp                                           // unless rhs_prefetch equal 
   jne L(if_else)
-  lea rbp, [rcx + 96]                                    // w
-  lea r12, [rsi + 96]                                    // w
+  lea rbp, [rcx + 160]                                   // w
+  lea r12, [rsi + 160]                                   // w
   vmovdqu ymm2, ymmword ptr [rcx + 64]                   // correction
   vmovdqu ymm3, ymmword ptr [r11 + 0]                    // old
   vmulps ymm3, ymm3, ymm2                                // acc
@@ -215,8 +215,8 @@ L(k_done):
   vmovdqu ymmword ptr [rbx + 96], ymm6                   // acc
   jmp L(if_done)
 L(if_else):
-  lea rbp, [rcx + 96]                                    // w
-  lea r12, [rsi + 96]                                    // w
+  lea rbp, [rcx + 160]                                   // w
+  lea r12, [rsi + 160]                                   // w
   vmovdqu ymm2, ymmword ptr [rcx + 64]                   // correction
   vmovdqu ymm3, ymmword ptr [r11 + 0]                    // old
   vmulps ymm3, ymm3, ymm2                                // acc
@@ -334,7 +334,7 @@ L(columns_2):
   mov rbx, qword ptr [rdi + 8*19]                        // rhs_prefetch
   cmp rbx, r11                                           // unless rhs_prefetch equal 
   jne L(if_2_else)
-  lea r11, [rcx + 96]                                    // w
+  lea r11, [rcx + 160]                                   // w
   vmovdqu ymm2, ymmword ptr [rcx + 64]                   // correction
   vmovdqu ymm3, ymmword ptr [r10 + 0]                    // old
   vmulps ymm3, ymm3, ymm2                                // acc
@@ -391,7 +391,7 @@ L(k_3_done):
   vmovdqu ymmword ptr [r10 + 96], ymm2                   // acc
   jmp L(if_2_done)
 L(if_2_else):
-  lea r11, [rcx + 96]                                    // w
+  lea r11, [rcx + 160]                                   // w
   vmovdqu ymm2, ymmword ptr [rcx + 64]                   // correction
   vmovdqu ymm3, ymmword ptr [r10 + 0]                    // old
   vmulps ymm3, ymm3, ymm2                                // acc

@@ -93,10 +93,10 @@ void tw_attention_values_f32_f32_qsi4c32_4x16_neon(const tw_args* args) {
         old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_6 + 48)));
         float32x4_t acc_16 = vmulq_f32(old, correction);
         size_t k = args->k;
-        const uint8_t* w = lhs + 48;
-        const uint8_t* w_2 = state_1 + 48;
-        const uint8_t* w_3 = state_2 + 48;
-        const uint8_t* w_4 = state_3 + 48;
+        const uint8_t* w = lhs + 80;
+        const uint8_t* w_2 = state_1 + 80;
+        const uint8_t* w_3 = state_2 + 80;
+        const uint8_t* w_4 = state_3 + 80;
         const uint8_t* rhs_at = rhs;
         // k loop: 64 multiply-accumulates per iteration
         for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -205,10 +205,10 @@ void tw_attention_values_f32_f32_qsi4c32_4x16_neon(const tw_args* args) {
         old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_6 + 112)));
         acc_16 = vmulq_f32(old, correction);
         k = args->k;
-        const uint8_t* w_5 = lhs + 48;
-        const uint8_t* w_6 = state_1 + 48;
-        const uint8_t* w_7 = state_2 + 48;
-        const uint8_t* w_8 = state_3 + 48;
+        const uint8_t* w_5 = lhs + 80;
+        const uint8_t* w_6 = state_1 + 80;
+        const uint8_t* w_7 = state_2 + 80;
+        const uint8_t* w_8 = state_3 + 80;
         const uint8_t* rhs_at_2 = rhs;
         // k loop: 64 multiply-accumulates per iteration
         for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -322,10 +322,10 @@ void tw_attention_values_f32_f32_qsi4c32_4x16_neon(const tw_args* args) {
         old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_6 + 48)));
         float32x4_t acc_16 = vmulq_f32(old, correction);
         size_t k = args->k;
-        const uint8_t* w = lhs + 48;
-        const uint8_t* w_2 = state_1 + 48;
-        const uint8_t* w_3 = state_2 + 48;
-        const uint8_t* w_4 = state_3 + 48;
+        const uint8_t* w = lhs + 80;
+        const uint8_t* w_2 = state_1 + 80;
+        const uint8_t* w_3 = state_2 + 80;
+        const uint8_t* w_4 = state_3 + 80;
         const uint8_t* rhs_at = rhs;
         // k loop: 64 multiply-accumulates per iteration
         for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -434,10 +434,10 @@ void tw_attention_values_f32_f32_qsi4c32_4x16_neon(const tw_args* args) {
         old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_6 + 112)));
         acc_16 = vmulq_f32(old, correction);
         k = args->k;
-        const uint8_t* w_5 = lhs + 48;
-        const uint8_t* w_6 = state_1 + 48;
-        const uint8_t* w_7 = state_2 + 48;
-        const uint8_t* w_8 = state_3 + 48;
+        const uint8_t* w_5 = lhs + 80;
+        const uint8_t* w_6 = state_1 + 80;
+        const uint8_t* w_7 = state_2 + 80;
+        const uint8_t* w_8 = state_3 + 80;
         const uint8_t* rhs_at_2 = rhs;
         // k loop: 64 multiply-accumulates per iteration
         for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -552,8 +552,8 @@ void tw_attention_values_f32_f32_qsi4c32_4x16_neon(const tw_args* args) {
         old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_2 + 48)));
         float32x4_t acc_8 = vmulq_f32(old, correction);
         size_t k = args->k;
-        const uint8_t* w = lhs + 48;
-        const uint8_t* w_2 = state_1 + 48;
+        const uint8_t* w = lhs + 80;
+        const uint8_t* w_2 = state_1 + 80;
         const uint8_t* rhs_at = rhs;
         // k loop: 32 multiply-accumulates per iteration
         for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -624,8 +624,8 @@ void tw_attention_values_f32_f32_qsi4c32_4x16_neon(const tw_args* args) {
         old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_2 + 112)));
         acc_8 = vmulq_f32(old, correction);
         k = args->k;
-        const uint8_t* w_3 = lhs + 48;
-        const uint8_t* w_4 = state_1 + 48;
+        const uint8_t* w_3 = lhs + 80;
+        const uint8_t* w_4 = state_1 + 80;
         const uint8_t* rhs_at_2 = rhs;
         // k loop: 32 multiply-accumulates per iteration
         for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -701,8 +701,8 @@ void tw_attention_values_f32_f32_qsi4c32_4x16_neon(const tw_args* args) {
         old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_2 + 48)));
         float32x4_t acc_8 = vmulq_f32(old, correction);
         size_t k = args->k;
-        const uint8_t* w = lhs + 48;
-        const uint8_t* w_2 = state_1 + 48;
+        const uint8_t* w = lhs + 80;
+        const uint8_t* w_2 = state_1 + 80;
         const uint8_t* rhs_at = rhs;
         // k loop: 32 multiply-accumulates per iteration
         for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -773,8 +773,8 @@ void tw_attention_values_f32_f32_qsi4c32_4x16_neon(const tw_args* args) {
         old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out_2 + 112)));
         acc_8 = vmulq_f32(old, correction);
         k = args->k;
-        const uint8_t* w_3 = lhs + 48;
-        const uint8_t* w_4 = state_1 + 48;
+        const uint8_t* w_3 = lhs + 80;
+        const uint8_t* w_4 = state_1 + 80;
         const uint8_t* rhs_at_2 = rhs;
         // k loop: 32 multiply-accumulates per iteration
         for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -857,7 +857,7 @@ void tw_attention_values_f32_f32_qsi4c32_4x16_neon(const tw_args* args) {
         old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out + 48)));
         float32x4_t acc_4 = vmulq_f32(old, correction);
         size_t k = args->k;
-        const uint8_t* w = lhs + 48;
+        const uint8_t* w = lhs + 80;
         const uint8_t* rhs_at = rhs;
         // k loop: 16 multiply-accumulates per iteration
         for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -909,7 +909,7 @@ void tw_attention_values_f32_f32_qsi4c32_4x16_neon(const tw_args* args) {
         old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out + 112)));
         acc_4 = vmulq_f32(old, correction);
         k = args->k;
-        const uint8_t* w_2 = lhs + 48;
+        const uint8_t* w_2 = lhs + 80;
         const uint8_t* rhs_at_2 = rhs;
         // k loop: 16 multiply-accumulates per iteration
         for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -966,7 +966,7 @@ void tw_attention_values_f32_f32_qsi4c32_4x16_neon(const tw_args* args) {
         old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out + 48)));
         float32x4_t acc_4 = vmulq_f32(old, correction);
         size_t k = args->k;
-        const uint8_t* w = lhs + 48;
+        const uint8_t* w = lhs + 80;
         const uint8_t* rhs_at = rhs;
         // k loop: 16 multiply-accumulates per iteration
         for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -1018,7 +1018,7 @@ void tw_attention_values_f32_f32_qsi4c32_4x16_neon(const tw_args* args) {
         old = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(out + 112)));
         acc_4 = vmulq_f32(old, correction);
         k = args->k;
-        const uint8_t* w_2 = lhs + 48;
+        const uint8_t* w_2 = lhs + 80;
         const uint8_t* rhs_at_2 = rhs;
         // k loop: 16 multiply-accumulates per iteration
         for (size_t i_k = 0; i_k < k; ++i_k) {

@@ -113,10 +113,10 @@ L(columns):
   ldr x19, [x0, #8*19]                                   // rhs_prefetch
   cmp x19, x17                                           // unless rhs_prefetch equal 
   b.ne L(if_else)
-  add x17, x1, #48                                       // w
-  add x19, x5, #48                                       // w
-  add x20, x6, #48                                       // w
-  add x21, x4, #48                                       // w
+  add x17, x1, #80                                       // w
+  add x19, x5, #80                                       // w
+  add x20, x6, #80                                       // w
+  add x21, x4, #80                                       // w
   ldr q6, [x1, #32]                                      // correction
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x13]            // old, old, old, old
   fmul v7.4s, v0.4s, v6.4s                               // acc
@@ -224,10 +224,10 @@ L(k_done):
   str q1, [x16, #16]                                     // acc
   str q2, [x16, #32]                                     // acc
   str q3, [x16, #48]                                     // acc
-  add x17, x1, #48                                       // w
-  add x19, x5, #48                                       // w
-  add x20, x6, #48                                       // w
-  add x21, x4, #48                                       // w
+  add x17, x1, #80                                       // w
+  add x19, x5, #80                                       // w
+  add x20, x6, #80                                       // w
+  add x21, x4, #80                                       // w
   ldr q0, [x1, #32]                                      // correction
   ldp q2, q1, [x13, #64]                                 // old, old
   fmul v2.4s, v2.4s, v0.4s                               // acc
@@ -345,10 +345,10 @@ L(k_2_done):
   str q21, [x16, #112]                                   // acc
   b L(if_done)
 L(if_else):
-  add x17, x1, #48                                       // w
-  add x19, x5, #48                                       // w
-  add x20, x6, #48                                       // w
-  add x21, x4, #48                                       // w
+  add x17, x1, #80                                       // w
+  add x19, x5, #80                                       // w
+  add x20, x6, #80                                       // w
+  add x21, x4, #80                                       // w
   ldr q6, [x1, #32]                                      // correction
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x13]            // old, old, old, old
   fmul v7.4s, v0.4s, v6.4s                               // acc
@@ -456,10 +456,10 @@ L(k_3_done):
   str q1, [x16, #16]                                     // acc
   str q2, [x16, #32]                                     // acc
   str q3, [x16, #48]                                     // acc
-  add x17, x1, #48                                       // w
-  add x19, x5, #48                                       // w
-  add x20, x6, #48                                       // w
-  add x21, x4, #48                                       // w
+  add x17, x1, #80                                       // w
+  add x19, x5, #80                                       // w
+  add x20, x6, #80                                       // w
+  add x21, x4, #80                                       // w
   ldr q0, [x1, #32]                                      // correction
   ldp q2, q1, [x13, #64]                                 // old, old
   fmul v2.4s, v2.4s, v0.4s                               // acc
@@ -616,8 +616,8 @@ L(columns_2):
   ldr x12, [x0, #8*19]                                   // rhs_prefetch
   cmp x12, x11                                           // unless rhs_prefetch equal 
   b.ne L(if_2_else)
-  add x11, x1, #48                                       // w
-  add x12, x3, #48                                       // w
+  add x11, x1, #80                                       // w
+  add x12, x3, #80                                       // w
   ldr q6, [x1, #32]                                      // correction
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x9]             // old, old, old, old
   fmul v7.4s, v0.4s, v6.4s                               // acc
@@ -693,8 +693,8 @@ L(k_5_done):
   str q1, [x10, #16]                                     // acc
   str q2, [x10, #32]                                     // acc
   str q3, [x10, #48]                                     // acc
-  add x11, x1, #48                                       // w
-  add x12, x3, #48                                       // w
+  add x11, x1, #80                                       // w
+  add x12, x3, #80                                       // w
   ldr q0, [x1, #32]                                      // correction
   ldp q2, q1, [x9, #64]                                  // old, old
   fmul v2.4s, v2.4s, v0.4s                               // acc
@@ -778,8 +778,8 @@ L(k_6_done):
   str q3, [x10, #112]                                    // acc
   b L(if_2_done)
 L(if_2_else):
-  add x11, x1, #48                                       // w
-  add x12, x3, #48                                       // w
+  add x11, x1, #80                                       // w
+  add x12, x3, #80                                       // w
   ldr q6, [x1, #32]                                      // correction
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x9]             // old, old, old, old
   fmul v7.4s, v0.4s, v6.4s                               // acc
@@ -855,8 +855,8 @@ L(k_7_done):
   str q1, [x10, #16]                                     // acc
   str q2, [x10, #32]                                     // acc
   str q3, [x10, #48]                                     // acc
-  add x11, x1, #48                                       // w
-  add x12, x3, #48                                       // w
+  add x11, x1, #80                                       // w
+  add x12, x3, #80                                       // w
   ldr q0, [x1, #32]                                      // correction
   ldp q2, q1, [x9, #64]                                  // old, old
   fmul v2.4s, v2.4s, v0.4s                               // acc
@@ -974,7 +974,7 @@ L(columns_3):
   ldr x9, [x0, #8*19]                                    // rhs_prefetch
   cmp x9, x8                                             // unless rhs_prefetch equal 
   b.ne L(if_3_else)
-  add x8, x1, #48                                        // w
+  add x8, x1, #80                                        // w
   ldr q6, [x1, #32]                                      // correction
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x7]             // old, old, old, old
   fmul v0.4s, v0.4s, v6.4s                               // acc
@@ -1034,7 +1034,7 @@ L(k_9_done):
   str q1, [x7, #16]                                      // acc
   str q2, [x7, #32]                                      // acc
   str q3, [x7, #48]                                      // acc
-  add x8, x1, #48                                        // w
+  add x8, x1, #80                                        // w
   ldr q0, [x1, #32]                                      // correction
   ldp q2, q1, [x7, #64]                                  // old, old
   fmul v2.4s, v2.4s, v0.4s                               // acc
@@ -1101,7 +1101,7 @@ L(k_10_done):
   str q0, [x7, #112]                                     // acc
   b L(if_3_done)
 L(if_3_else):
-  add x8, x1, #48                                        // w
+  add x8, x1, #80                                        // w
   ldr q6, [x1, #32]                                      // correction
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x7]             // old, old, old, old
   fmul v0.4s, v0.4s, v6.4s                               // acc
@@ -1161,7 +1161,7 @@ L(k_11_done):
   str q1, [x7, #16]                                      // acc
   str q2, [x7, #32]                                      // acc
   str q3, [x7, #48]                                      // acc
-  add x8, x1, #48                                        // w
+  add x8, x1, #80                                        // w
   ldr q0, [x1, #32]                                      // correction
   ldp q2, q1, [x7, #64]                                  // old, old
   fmul v2.4s, v2.4s, v0.4s                               // acc

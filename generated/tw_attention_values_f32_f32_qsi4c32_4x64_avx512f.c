@@ -96,10 +96,10 @@ void tw_attention_values_f32_f32_qsi4c32_4x64_avx512f(const tw_args* args) {
         old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_6 + 192)));
         __m512 acc_16 = _mm512_mul_ps(old, correction);
         const size_t k = args->k;
-        const uint8_t* w = lhs + 192;
-        const uint8_t* w_2 = state_1 + 192;
-        const uint8_t* w_3 = state_2 + 192;
-        const uint8_t* w_4 = state_3 + 192;
+        const uint8_t* w = lhs + 320;
+        const uint8_t* w_2 = state_1 + 320;
+        const uint8_t* w_3 = state_2 + 320;
+        const uint8_t* w_4 = state_3 + 320;
         const uint8_t* rhs_at = rhs;
         // k loop: 256 multiply-accumulates per iteration
         for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -213,10 +213,10 @@ void tw_attention_values_f32_f32_qsi4c32_4x64_avx512f(const tw_args* args) {
         old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_6 + 192)));
         __m512 acc_16 = _mm512_mul_ps(old, correction);
         const size_t k = args->k;
-        const uint8_t* w = lhs + 192;
-        const uint8_t* w_2 = state_1 + 192;
-        const uint8_t* w_3 = state_2 + 192;
-        const uint8_t* w_4 = state_3 + 192;
+        const uint8_t* w = lhs + 320;
+        const uint8_t* w_2 = state_1 + 320;
+        const uint8_t* w_3 = state_2 + 320;
+        const uint8_t* w_4 = state_3 + 320;
         const uint8_t* rhs_at = rhs;
         // k loop: 256 multiply-accumulates per iteration
         for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -326,10 +326,10 @@ void tw_attention_values_f32_f32_qsi4c32_4x64_avx512f(const tw_args* args) {
         old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_6 + 64)));
         __m512 acc_8 = _mm512_mul_ps(old, correction);
         const size_t k = args->k;
-        const uint8_t* w = lhs + 192;
-        const uint8_t* w_2 = state_1 + 192;
-        const uint8_t* w_3 = state_2 + 192;
-        const uint8_t* w_4 = state_3 + 192;
+        const uint8_t* w = lhs + 320;
+        const uint8_t* w_2 = state_1 + 320;
+        const uint8_t* w_3 = state_2 + 320;
+        const uint8_t* w_4 = state_3 + 320;
         const uint8_t* rhs_at = rhs;
         // k loop: 128 multiply-accumulates per iteration
         for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -396,10 +396,10 @@ void tw_attention_values_f32_f32_qsi4c32_4x64_avx512f(const tw_args* args) {
         old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_6 + 64)));
         __m512 acc_8 = _mm512_mul_ps(old, correction);
         const size_t k = args->k;
-        const uint8_t* w = lhs + 192;
-        const uint8_t* w_2 = state_1 + 192;
-        const uint8_t* w_3 = state_2 + 192;
-        const uint8_t* w_4 = state_3 + 192;
+        const uint8_t* w = lhs + 320;
+        const uint8_t* w_2 = state_1 + 320;
+        const uint8_t* w_3 = state_2 + 320;
+        const uint8_t* w_4 = state_3 + 320;
         const uint8_t* rhs_at = rhs;
         // k loop: 128 multiply-accumulates per iteration
         for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -487,8 +487,8 @@ void tw_attention_values_f32_f32_qsi4c32_4x64_avx512f(const tw_args* args) {
         old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_2 + 192)));
         __m512 acc_8 = _mm512_mul_ps(old, correction);
         const size_t k = args->k;
-        const uint8_t* w = lhs + 192;
-        const uint8_t* w_2 = state_1 + 192;
+        const uint8_t* w = lhs + 320;
+        const uint8_t* w_2 = state_1 + 320;
         const uint8_t* rhs_at = rhs;
         // k loop: 128 multiply-accumulates per iteration
         for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -564,8 +564,8 @@ void tw_attention_values_f32_f32_qsi4c32_4x64_avx512f(const tw_args* args) {
         old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_2 + 192)));
         __m512 acc_8 = _mm512_mul_ps(old, correction);
         const size_t k = args->k;
-        const uint8_t* w = lhs + 192;
-        const uint8_t* w_2 = state_1 + 192;
+        const uint8_t* w = lhs + 320;
+        const uint8_t* w_2 = state_1 + 320;
         const uint8_t* rhs_at = rhs;
         // k loop: 128 multiply-accumulates per iteration
         for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -643,8 +643,8 @@ void tw_attention_values_f32_f32_qsi4c32_4x64_avx512f(const tw_args* args) {
         old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_2 + 64)));
         __m512 acc_4 = _mm512_mul_ps(old, correction);
         const size_t k = args->k;
-        const uint8_t* w = lhs + 192;
-        const uint8_t* w_2 = state_1 + 192;
+        const uint8_t* w = lhs + 320;
+        const uint8_t* w_2 = state_1 + 320;
         const uint8_t* rhs_at = rhs;
         // k loop: 64 multiply-accumulates per iteration
         for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -689,8 +689,8 @@ void tw_attention_values_f32_f32_qsi4c32_4x64_avx512f(const tw_args* args) {
         old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_2 + 64)));
         __m512 acc_4 = _mm512_mul_ps(old, correction);
         const size_t k = args->k;
-        const uint8_t* w = lhs + 192;
-        const uint8_t* w_2 = state_1 + 192;
+        const uint8_t* w = lhs + 320;
+        const uint8_t* w_2 = state_1 + 320;
         const uint8_t* rhs_at = rhs;
         // k loop: 64 multiply-accumulates per iteration
         for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -755,7 +755,7 @@ void tw_attention_values_f32_f32_qsi4c32_4x64_avx512f(const tw_args* args) {
         old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out + 192)));
         __m512 acc_4 = _mm512_mul_ps(old, correction);
         const size_t k = args->k;
-        const uint8_t* w = lhs + 192;
+        const uint8_t* w = lhs + 320;
         const uint8_t* rhs_at = rhs;
         // k loop: 64 multiply-accumulates per iteration
         for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -813,7 +813,7 @@ void tw_attention_values_f32_f32_qsi4c32_4x64_avx512f(const tw_args* args) {
         old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out + 192)));
         __m512 acc_4 = _mm512_mul_ps(old, correction);
         const size_t k = args->k;
-        const uint8_t* w = lhs + 192;
+        const uint8_t* w = lhs + 320;
         const uint8_t* rhs_at = rhs;
         // k loop: 64 multiply-accumulates per iteration
         for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -876,7 +876,7 @@ void tw_attention_values_f32_f32_qsi4c32_4x64_avx512f(const tw_args* args) {
         old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out + 64)));
         __m512 acc_2 = _mm512_mul_ps(old, correction);
         const size_t k = args->k;
-        const uint8_t* w = lhs + 192;
+        const uint8_t* w = lhs + 320;
         const uint8_t* rhs_at = rhs;
         // k loop: 32 multiply-accumulates per iteration
         for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -911,7 +911,7 @@ void tw_attention_values_f32_f32_qsi4c32_4x64_avx512f(const tw_args* args) {
         old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out + 64)));
         __m512 acc_2 = _mm512_mul_ps(old, correction);
         const size_t k = args->k;
-        const uint8_t* w = lhs + 192;
+        const uint8_t* w = lhs + 320;
         const uint8_t* rhs_at = rhs;
         // k loop: 32 multiply-accumulates per iteration
         for (size_t i_k = 0; i_k < k; ++i_k) {

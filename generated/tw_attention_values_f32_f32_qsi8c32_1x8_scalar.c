@@ -61,7 +61,7 @@ void tw_attention_values_f32_f32_qsi8c32_1x8_scalar(const tw_args* args) {
       old = tw_f32_of_bits(tw_load_i32(out + 28));
       float acc_8 = (old * correction);
       size_t k = args->k;
-      const uint8_t* w = lhs + 12;
+      const uint8_t* w = lhs + 20;
       const uint8_t* rhs_at = rhs;
       // k loop: 8 multiply-accumulates per iteration
       for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -145,7 +145,7 @@ void tw_attention_values_f32_f32_qsi8c32_1x8_scalar(const tw_args* args) {
       old = tw_f32_of_bits(tw_load_i32(out + 60));
       acc_8 = (old * correction);
       k = args->k;
-      const uint8_t* w_2 = lhs + 12;
+      const uint8_t* w_2 = lhs + 20;
       const uint8_t* rhs_at_2 = rhs;
       // k loop: 8 multiply-accumulates per iteration
       for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -229,7 +229,7 @@ void tw_attention_values_f32_f32_qsi8c32_1x8_scalar(const tw_args* args) {
       old = tw_f32_of_bits(tw_load_i32(out + 92));
       acc_8 = (old * correction);
       k = args->k;
-      const uint8_t* w_3 = lhs + 12;
+      const uint8_t* w_3 = lhs + 20;
       const uint8_t* rhs_at_3 = rhs;
       // k loop: 8 multiply-accumulates per iteration
       for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -313,7 +313,7 @@ void tw_attention_values_f32_f32_qsi8c32_1x8_scalar(const tw_args* args) {
       old = tw_f32_of_bits(tw_load_i32(out + 124));
       acc_8 = (old * correction);
       k = args->k;
-      const uint8_t* w_4 = lhs + 12;
+      const uint8_t* w_4 = lhs + 20;
       const uint8_t* rhs_at_4 = rhs;
       // k loop: 8 multiply-accumulates per iteration
       for (size_t i_k = 0; i_k < k; ++i_k) {

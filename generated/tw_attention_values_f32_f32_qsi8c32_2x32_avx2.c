@@ -66,8 +66,8 @@ void tw_attention_values_f32_f32_qsi8c32_2x32_avx2(const tw_args* args) {
         old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(out_2 + 96)));
         __m256 acc_8 = _mm256_mul_ps(old, correction);
         const size_t k = args->k;
-        const uint8_t* w = lhs + 96;
-        const uint8_t* w_2 = state_1 + 96;
+        const uint8_t* w = lhs + 160;
+        const uint8_t* w_2 = state_1 + 160;
         const uint8_t* rhs_at = rhs;
         // k loop: 64 multiply-accumulates per iteration
         for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -139,8 +139,8 @@ void tw_attention_values_f32_f32_qsi8c32_2x32_avx2(const tw_args* args) {
         old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(out_2 + 96)));
         __m256 acc_8 = _mm256_mul_ps(old, correction);
         const size_t k = args->k;
-        const uint8_t* w = lhs + 96;
-        const uint8_t* w_2 = state_1 + 96;
+        const uint8_t* w = lhs + 160;
+        const uint8_t* w_2 = state_1 + 160;
         const uint8_t* rhs_at = rhs;
         // k loop: 64 multiply-accumulates per iteration
         for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -222,7 +222,7 @@ void tw_attention_values_f32_f32_qsi8c32_2x32_avx2(const tw_args* args) {
         old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(out + 96)));
         __m256 acc_4 = _mm256_mul_ps(old, correction);
         const size_t k = args->k;
-        const uint8_t* w = lhs + 96;
+        const uint8_t* w = lhs + 160;
         const uint8_t* rhs_at = rhs;
         // k loop: 32 multiply-accumulates per iteration
         for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -272,7 +272,7 @@ void tw_attention_values_f32_f32_qsi8c32_2x32_avx2(const tw_args* args) {
         old = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(out + 96)));
         __m256 acc_4 = _mm256_mul_ps(old, correction);
         const size_t k = args->k;
-        const uint8_t* w = lhs + 96;
+        const uint8_t* w = lhs + 160;
         const uint8_t* rhs_at = rhs;
         // k loop: 32 multiply-accumulates per iteration
         for (size_t i_k = 0; i_k < k; ++i_k) {

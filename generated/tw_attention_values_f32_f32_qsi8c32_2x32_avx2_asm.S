@@ -128,8 +128,8 @@ L(columns):
   mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
   cmp r12, rbp                                           // unless rhs_prefetch equal 
   jne L(if_else)
-  lea rbp, [rcx + 96]                                    // w
-  lea r12, [rsi + 96]                                    // w
+  lea rbp, [rcx + 160]                                   // w
+  lea r12, [rsi + 160]                                   // w
   vmovdqu ymm0, ymmword ptr [rcx + 64]                   // correction
   vmovdqu ymm1, ymmword ptr [r11 + 0]                    // old
   vmulps ymm1, ymm1, ymm0                                // acc
@@ -195,8 +195,8 @@ L(k_done):
   vmovdqu ymmword ptr [rbx + 96], ymm4                   // acc
   jmp L(if_done)
 L(if_else):
-  lea rbp, [rcx + 96]                                    // w
-  lea r12, [rsi + 96]                                    // w
+  lea rbp, [rcx + 160]                                   // w
+  lea r12, [rsi + 160]                                   // w
   vmovdqu ymm0, ymmword ptr [rcx + 64]                   // correction
   vmovdqu ymm1, ymmword ptr [r11 + 0]                    // old
   vmulps ymm1, ymm1, ymm0                                // acc
@@ -304,7 +304,7 @@ L(columns_2):
   mov rbx, qword ptr [rdi + 8*19]                        // rhs_prefetch
   cmp rbx, r11                                           // unless rhs_prefetch equal 
   jne L(if_2_else)
-  lea r11, [rcx + 96]                                    // w
+  lea r11, [rcx + 160]                                   // w
   vmovdqu ymm0, ymmword ptr [rcx + 64]                   // correction
   vmovdqu ymm1, ymmword ptr [r10 + 0]                    // old
   vmulps ymm1, ymm1, ymm0                                // acc
@@ -351,7 +351,7 @@ L(k_3_done):
   vmovdqu ymmword ptr [r10 + 96], ymm0                   // acc
   jmp L(if_2_done)
 L(if_2_else):
-  lea r11, [rcx + 96]                                    // w
+  lea r11, [rcx + 160]                                   // w
   vmovdqu ymm0, ymmword ptr [rcx + 64]                   // correction
   vmovdqu ymm1, ymmword ptr [r10 + 0]                    // old
   vmulps ymm1, ymm1, ymm0                                // acc

@@ -94,10 +94,10 @@ void tw_attention_values_f32_f32_qsi8c32_4x64_avx512f(const tw_args* args) {
         old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_6 + 192)));
         __m512 acc_16 = _mm512_mul_ps(old, correction);
         const size_t k = args->k;
-        const uint8_t* w = lhs + 192;
-        const uint8_t* w_2 = state_1 + 192;
-        const uint8_t* w_3 = state_2 + 192;
-        const uint8_t* w_4 = state_3 + 192;
+        const uint8_t* w = lhs + 320;
+        const uint8_t* w_2 = state_1 + 320;
+        const uint8_t* w_3 = state_2 + 320;
+        const uint8_t* w_4 = state_3 + 320;
         const uint8_t* rhs_at = rhs;
         // k loop: 256 multiply-accumulates per iteration
         for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -201,10 +201,10 @@ void tw_attention_values_f32_f32_qsi8c32_4x64_avx512f(const tw_args* args) {
         old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_6 + 192)));
         __m512 acc_16 = _mm512_mul_ps(old, correction);
         const size_t k = args->k;
-        const uint8_t* w = lhs + 192;
-        const uint8_t* w_2 = state_1 + 192;
-        const uint8_t* w_3 = state_2 + 192;
-        const uint8_t* w_4 = state_3 + 192;
+        const uint8_t* w = lhs + 320;
+        const uint8_t* w_2 = state_1 + 320;
+        const uint8_t* w_3 = state_2 + 320;
+        const uint8_t* w_4 = state_3 + 320;
         const uint8_t* rhs_at = rhs;
         // k loop: 256 multiply-accumulates per iteration
         for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -305,10 +305,10 @@ void tw_attention_values_f32_f32_qsi8c32_4x64_avx512f(const tw_args* args) {
         old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_6 + 64)));
         __m512 acc_8 = _mm512_mul_ps(old, correction);
         const size_t k = args->k;
-        const uint8_t* w = lhs + 192;
-        const uint8_t* w_2 = state_1 + 192;
-        const uint8_t* w_3 = state_2 + 192;
-        const uint8_t* w_4 = state_3 + 192;
+        const uint8_t* w = lhs + 320;
+        const uint8_t* w_2 = state_1 + 320;
+        const uint8_t* w_3 = state_2 + 320;
+        const uint8_t* w_4 = state_3 + 320;
         const uint8_t* rhs_at = rhs;
         // k loop: 128 multiply-accumulates per iteration
         for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -370,10 +370,10 @@ void tw_attention_values_f32_f32_qsi8c32_4x64_avx512f(const tw_args* args) {
         old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_6 + 64)));
         __m512 acc_8 = _mm512_mul_ps(old, correction);
         const size_t k = args->k;
-        const uint8_t* w = lhs + 192;
-        const uint8_t* w_2 = state_1 + 192;
-        const uint8_t* w_3 = state_2 + 192;
-        const uint8_t* w_4 = state_3 + 192;
+        const uint8_t* w = lhs + 320;
+        const uint8_t* w_2 = state_1 + 320;
+        const uint8_t* w_3 = state_2 + 320;
+        const uint8_t* w_4 = state_3 + 320;
         const uint8_t* rhs_at = rhs;
         // k loop: 128 multiply-accumulates per iteration
         for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -456,8 +456,8 @@ void tw_attention_values_f32_f32_qsi8c32_4x64_avx512f(const tw_args* args) {
         old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_2 + 192)));
         __m512 acc_8 = _mm512_mul_ps(old, correction);
         const size_t k = args->k;
-        const uint8_t* w = lhs + 192;
-        const uint8_t* w_2 = state_1 + 192;
+        const uint8_t* w = lhs + 320;
+        const uint8_t* w_2 = state_1 + 320;
         const uint8_t* rhs_at = rhs;
         // k loop: 128 multiply-accumulates per iteration
         for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -523,8 +523,8 @@ void tw_attention_values_f32_f32_qsi8c32_4x64_avx512f(const tw_args* args) {
         old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_2 + 192)));
         __m512 acc_8 = _mm512_mul_ps(old, correction);
         const size_t k = args->k;
-        const uint8_t* w = lhs + 192;
-        const uint8_t* w_2 = state_1 + 192;
+        const uint8_t* w = lhs + 320;
+        const uint8_t* w_2 = state_1 + 320;
         const uint8_t* rhs_at = rhs;
         // k loop: 128 multiply-accumulates per iteration
         for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -593,8 +593,8 @@ void tw_attention_values_f32_f32_qsi8c32_4x64_avx512f(const tw_args* args) {
         old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_2 + 64)));
         __m512 acc_4 = _mm512_mul_ps(old, correction);
         const size_t k = args->k;
-        const uint8_t* w = lhs + 192;
-        const uint8_t* w_2 = state_1 + 192;
+        const uint8_t* w = lhs + 320;
+        const uint8_t* w_2 = state_1 + 320;
         const uint8_t* rhs_at = rhs;
         // k loop: 64 multiply-accumulates per iteration
         for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -634,8 +634,8 @@ void tw_attention_values_f32_f32_qsi8c32_4x64_avx512f(const tw_args* args) {
         old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out_2 + 64)));
         __m512 acc_4 = _mm512_mul_ps(old, correction);
         const size_t k = args->k;
-        const uint8_t* w = lhs + 192;
-        const uint8_t* w_2 = state_1 + 192;
+        const uint8_t* w = lhs + 320;
+        const uint8_t* w_2 = state_1 + 320;
         const uint8_t* rhs_at = rhs;
         // k loop: 64 multiply-accumulates per iteration
         for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -695,7 +695,7 @@ void tw_attention_values_f32_f32_qsi8c32_4x64_avx512f(const tw_args* args) {
         old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out + 192)));
         __m512 acc_4 = _mm512_mul_ps(old, correction);
         const size_t k = args->k;
-        const uint8_t* w = lhs + 192;
+        const uint8_t* w = lhs + 320;
         const uint8_t* rhs_at = rhs;
         // k loop: 64 multiply-accumulates per iteration
         for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -743,7 +743,7 @@ void tw_attention_values_f32_f32_qsi8c32_4x64_avx512f(const tw_args* args) {
         old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out + 192)));
         __m512 acc_4 = _mm512_mul_ps(old, correction);
         const size_t k = args->k;
-        const uint8_t* w = lhs + 192;
+        const uint8_t* w = lhs + 320;
         const uint8_t* rhs_at = rhs;
         // k loop: 64 multiply-accumulates per iteration
         for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -797,7 +797,7 @@ void tw_attention_values_f32_f32_qsi8c32_4x64_avx512f(const tw_args* args) {
         old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out + 64)));
         __m512 acc_2 = _mm512_mul_ps(old, correction);
         const size_t k = args->k;
-        const uint8_t* w = lhs + 192;
+        const uint8_t* w = lhs + 320;
         const uint8_t* rhs_at = rhs;
         // k loop: 32 multiply-accumulates per iteration
         for (size_t i_k = 0; i_k < k; ++i_k) {
@@ -827,7 +827,7 @@ void tw_attention_values_f32_f32_qsi8c32_4x64_avx512f(const tw_args* args) {
         old = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(out + 64)));
         __m512 acc_2 = _mm512_mul_ps(old, correction);
         const size_t k = args->k;
-        const uint8_t* w = lhs + 192;
+        const uint8_t* w = lhs + 320;
         const uint8_t* rhs_at = rhs;
         // k loop: 32 multiply-accumulates per iteration
         for (size_t i_k = 0; i_k < k; ++i_k) {

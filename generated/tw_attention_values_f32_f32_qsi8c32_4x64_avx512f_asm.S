@@ -168,12 +168,12 @@ L(columns):
   cmp rbx, r11                                           // unless rhs_prefetch equal 
   jne L(if_else)
   mov r11, qword ptr [rsp + 72]                          // lhs
-  lea r11, [r11 + 192]                                   // w
+  lea r11, [r11 + 320]                                   // w
   mov rbx, qword ptr [rsp + 80]                          // state_1
-  lea rbx, [rbx + 192]                                   // w
+  lea rbx, [rbx + 320]                                   // w
   mov rbp, qword ptr [rsp + 96]                          // state_2
-  lea rbp, [rbp + 192]                                   // w
-  lea r12, [rcx + 192]                                   // w
+  lea rbp, [rbp + 320]                                   // w
+  lea r12, [rcx + 320]                                   // w
   mov r13, qword ptr [rsp + 72]                          // lhs
   vmovdqu64 zmm0, zmmword ptr [r13 + 128]                // correction
   vmovdqu64 zmm1, zmmword ptr [rax + 0]                  // old
@@ -283,12 +283,12 @@ L(k_done):
   jmp L(if_done)
 L(if_else):
   mov r11, qword ptr [rsp + 72]                          // lhs
-  lea r11, [r11 + 192]                                   // w
+  lea r11, [r11 + 320]                                   // w
   mov rbx, qword ptr [rsp + 80]                          // state_1
-  lea rbx, [rbx + 192]                                   // w
+  lea rbx, [rbx + 320]                                   // w
   mov rbp, qword ptr [rsp + 96]                          // state_2
-  lea rbp, [rbp + 192]                                   // w
-  lea r12, [rcx + 192]                                   // w
+  lea rbp, [rbp + 320]                                   // w
+  lea r12, [rcx + 320]                                   // w
   mov r13, qword ptr [rsp + 72]                          // lhs
   vmovdqu64 zmm0, zmmword ptr [r13 + 128]                // correction
   vmovdqu64 zmm1, zmmword ptr [rax + 0]                  // old
@@ -430,12 +430,12 @@ L(vectors):
   cmp rbx, r11                                           // unless rhs_prefetch equal 
   jne L(if_2_else)
   mov r11, qword ptr [rsp + 72]                          // lhs
-  lea r11, [r11 + 192]                                   // w
+  lea r11, [r11 + 320]                                   // w
   mov rbx, qword ptr [rsp + 80]                          // state_1
-  lea rbx, [rbx + 192]                                   // w
+  lea rbx, [rbx + 320]                                   // w
   mov rbp, qword ptr [rsp + 96]                          // state_2
-  lea rbp, [rbp + 192]                                   // w
-  lea r12, [rcx + 192]                                   // w
+  lea rbp, [rbp + 320]                                   // w
+  lea r12, [rcx + 320]                                   // w
   mov r13, qword ptr [rsp + 72]                          // lhs
   vmovdqu64 zmm0, zmmword ptr [r13 + 128]                // correction
   vmovdqu64 zmm1, zmmword ptr [rax + 0]                  // old
@@ -505,12 +505,12 @@ L(k_3_done):
   jmp L(if_2_done)
 L(if_2_else):
   mov r11, qword ptr [rsp + 72]                          // lhs
-  lea r11, [r11 + 192]                                   // w
+  lea r11, [r11 + 320]                                   // w
   mov rbx, qword ptr [rsp + 80]                          // state_1
-  lea rbx, [rbx + 192]                                   // w
+  lea rbx, [rbx + 320]                                   // w
   mov rbp, qword ptr [rsp + 96]                          // state_2
-  lea rbp, [rbp + 192]                                   // w
-  lea r12, [rcx + 192]                                   // w
+  lea rbp, [rbp + 320]                                   // w
+  lea r12, [rcx + 320]                                   // w
   mov r13, qword ptr [rsp + 72]                          // lhs
   vmovdqu64 zmm0, zmmword ptr [r13 + 128]                // correction
   vmovdqu64 zmm1, zmmword ptr [rax + 0]                  // old
@@ -638,8 +638,8 @@ L(columns_2):
   mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
   cmp r12, rbp                                           // unless rhs_prefetch equal 
   jne L(if_3_else)
-  lea rbp, [rcx + 192]                                   // w
-  lea r12, [rsi + 192]                                   // w
+  lea rbp, [rcx + 320]                                   // w
+  lea r12, [rsi + 320]                                   // w
   vmovdqu64 zmm0, zmmword ptr [rcx + 128]                // correction
   vmovdqu64 zmm1, zmmword ptr [r10 + 0]                  // old
   vmulps zmm1, zmm1, zmm0                                // acc
@@ -707,8 +707,8 @@ L(k_5_done):
   vmovdqu64 zmmword ptr [rbx + 192], zmm4                // acc
   jmp L(if_3_done)
 L(if_3_else):
-  lea rbp, [rcx + 192]                                   // w
-  lea r12, [rsi + 192]                                   // w
+  lea rbp, [rcx + 320]                                   // w
+  lea r12, [rsi + 320]                                   // w
   vmovdqu64 zmm0, zmmword ptr [rcx + 128]                // correction
   vmovdqu64 zmm1, zmmword ptr [r10 + 0]                  // old
   vmulps zmm1, zmm1, zmm0                                // acc
@@ -795,8 +795,8 @@ L(vectors_2):
   mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
   cmp r12, rbp                                           // unless rhs_prefetch equal 
   jne L(if_4_else)
-  lea rbp, [rcx + 192]                                   // w
-  lea r12, [rsi + 192]                                   // w
+  lea rbp, [rcx + 320]                                   // w
+  lea r12, [rsi + 320]                                   // w
   vmovdqu64 zmm0, zmmword ptr [rcx + 128]                // correction
   vmovdqu64 zmm1, zmmword ptr [r11 + 0]                  // old
   vmulps zmm1, zmm1, zmm0                                // acc
@@ -840,8 +840,8 @@ L(k_7_done):
   vmovdqu64 zmmword ptr [rbx + 64], zmm2                 // acc
   jmp L(if_4_done)
 L(if_4_else):
-  lea rbp, [rcx + 192]                                   // w
-  lea r12, [rsi + 192]                                   // w
+  lea rbp, [rcx + 320]                                   // w
+  lea r12, [rsi + 320]                                   // w
   vmovdqu64 zmm0, zmmword ptr [rcx + 128]                // correction
   vmovdqu64 zmm1, zmmword ptr [r11 + 0]                  // old
   vmulps zmm1, zmm1, zmm0                                // acc
@@ -932,7 +932,7 @@ L(columns_3):
   mov rbp, qword ptr [rdi + 8*19]                        // rhs_prefetch
   cmp rbp, rbx                                           // unless rhs_prefetch equal 
   jne L(if_5_else)
-  lea rbx, [rcx + 192]                                   // w
+  lea rbx, [rcx + 320]                                   // w
   vmovdqu64 zmm0, zmmword ptr [rcx + 128]                // correction
   vmovdqu64 zmm1, zmmword ptr [r11 + 0]                  // old
   vmulps zmm1, zmm1, zmm0                                // acc
@@ -981,7 +981,7 @@ L(k_9_done):
   vmovdqu64 zmmword ptr [r11 + 192], zmm0                // acc
   jmp L(if_5_done)
 L(if_5_else):
-  lea rbx, [rcx + 192]                                   // w
+  lea rbx, [rcx + 320]                                   // w
   vmovdqu64 zmm0, zmmword ptr [rcx + 128]                // correction
   vmovdqu64 zmm1, zmmword ptr [r11 + 0]                  // old
   vmulps zmm1, zmm1, zmm0                                // acc
@@ -1046,7 +1046,7 @@ L(vectors_3):
   mov rbx, qword ptr [rdi + 8*19]                        // rhs_prefetch
   cmp rbx, r11                                           // unless rhs_prefetch equal 
   jne L(if_6_else)
-  lea r11, [rcx + 192]                                   // w
+  lea r11, [rcx + 320]                                   // w
   vmovdqu64 zmm0, zmmword ptr [rcx + 128]                // correction
   vmovdqu64 zmm1, zmmword ptr [r10 + 0]                  // old
   vmulps zmm1, zmm1, zmm0                                // acc
@@ -1079,7 +1079,7 @@ L(k_11_done):
   vmovdqu64 zmmword ptr [r10 + 64], zmm0                 // acc
   jmp L(if_6_done)
 L(if_6_else):
-  lea r11, [rcx + 192]                                   // w
+  lea r11, [rcx + 320]                                   // w
   vmovdqu64 zmm0, zmmword ptr [rcx + 128]                // correction
   vmovdqu64 zmm1, zmmword ptr [r10 + 0]                  // old
   vmulps zmm1, zmm1, zmm0                                // acc

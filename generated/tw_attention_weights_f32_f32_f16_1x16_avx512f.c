@@ -8,7 +8,7 @@
 //     | 16 x k bits of codes |
 // tile 1 x 16: needs 16 vector registers on avx512f (1 accumulator + 15 operands), 32 exist
 //
-// from   specs/attention_f32_f32_f16.yaml (52989ffaea8cc7af)
+// from   specs/attention_f32_f32_f16.yaml (03dfb055288f9718)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -46,9 +46,47 @@ void tw_attention_weights_f32_f32_f16_1x16_avx512f(const tw_args* args) {
   const uint8_t* lhs = (const uint8_t*)args->lhs;
   // row loop
   for (size_t i_row = 0; i_row < args->m; ++i_row) {
-    uint8_t* scores = dst + 192;
-    const uint64_t flags = args->flags;
-    if (flags == 0) {
+    uint8_t* scores = dst + 320;
+    if ((args->flags & 4) != 0) {
+      uint8_t* scores_at = scores;
+      // capped loop: 16 per iteration
+      for (size_t i_capped = 0; i_capped < args->n; i_capped += 16) {
+        const __m512i s = _mm512_loadu_si512((const void *)scores_at);
+        __m512i sign = _mm512_set1_epi32((int32_t)0x80000000);
+        __m512 below = _mm512_castsi512_ps(_mm512_or_si512(s, sign));
+        below = _mm512_add_ps(below, below);
+        const __m512 x = _mm512_max_ps(constant, below);
+        __m512 power = _mm512_fmadd_ps(x, constant_2, constant_3);
+        const __m512 n = _mm512_sub_ps(power, constant_3);
+        __m512 power_2 = _mm512_fmadd_ps(n, constant_4, x);
+        power_2 = _mm512_fmadd_ps(n, constant_5, power_2);
+        __m512 power_3 = _mm512_fmadd_ps(constant_6, power_2, constant_7);
+        power_3 = _mm512_fmadd_ps(power_3, power_2, constant_8);
+        power_3 = _mm512_fmadd_ps(power_3, power_2, constant_9);
+        power_3 = _mm512_fmadd_ps(power_3, power_2, constant_10);
+        const __m512 square = _mm512_mul_ps(power_2, power_2);
+        power_2 = _mm512_fmadd_ps(square, power_3, power_2);
+        const __m512 scale = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_castps_si512(power), 23));
+        power = _mm512_fmadd_ps(power_2, scale, scale);
+        const __m512 one = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x3f800000));
+        const __m512 less = _mm512_sub_ps(one, power);
+        const __m512 more = _mm512_add_ps(one, power);
+        const __m512 size = _mm512_div_ps(less, more);
+        sign = _mm512_set1_epi32((int32_t)0x80000000);
+        sign = _mm512_and_si512(s, sign);
+        const __m512i tanh = _mm512_or_si512(_mm512_castps_si512(size), sign);
+        const __m512 softcap =
+            _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32((const uint8_t*)&args->min + 4)));
+        __m512 capped = _mm512_mul_ps(_mm512_castsi512_ps(tanh), softcap);
+        __m512 far = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x7f7fffff));
+        far = _mm512_add_ps(_mm512_castsi512_ps(s), far);
+        capped = _mm512_min_ps(capped, far);
+        _mm512_storeu_si512((void *)scores_at, _mm512_castps_si512(capped));
+        scores_at += 64;
+      }
+    }
+    const uint64_t mask_type = args->flags & 3;
+    if (mask_type == 0) {
       __m512 most = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)dst));
       uint8_t* scores_at = scores;
       // scores loop: 16 per iteration
@@ -59,7 +97,7 @@ void tw_attention_weights_f32_f32_f16_1x16_avx512f(const tw_args* args) {
       }
       _mm512_storeu_si512((void *)(dst + 128), _mm512_castps_si512(most));
     } else {
-      if (flags == 1) {
+      if (mask_type == 1) {
         const __m512 slope =
             _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32((const uint8_t*)&args->min)));
         __m512 most = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)dst));

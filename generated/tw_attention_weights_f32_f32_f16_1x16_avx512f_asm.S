@@ -8,7 +8,7 @@
 //     | 16 x k bits of codes |
 // tile 1 x 16: needs 16 vector registers on avx512f (1 accumulator + 15 operands), 32 exist
 //
-// from   specs/attention_f32_f32_f16.yaml (52989ffaea8cc7af)
+// from   specs/attention_f32_f32_f16.yaml (03dfb055288f9718)
 // again  tilewright generate
 //
 // Registers in loop weights:
@@ -102,11 +102,65 @@ tw_attention_weights_f32_f32_f16_1x16_avx512f_asm:
   test rdx, rdx
   jz L(row_done)
 L(row):
-  lea rsi, [rax + 192]                                   // scores
+  lea rsi, [rax + 320]                                   // scores
   mov r8, qword ptr [rdi + 8*18]                         // flags
+  and r8, 4                                              // capped
   mov r9, 0
-  cmp r8, r9                                             // unless flags equal 
-  jne L(if_else)
+  cmp r8, r9                                             // unless capped not_equal 
+  je L(if_done)
+  mov r8, qword ptr [rdi + 8*2]                          // n
+  mov r9, rsi                                            // scores
+  test r8, r8
+  jz L(capped_done)
+L(capped):
+  vmovdqu64 zmm10, zmmword ptr [r9 + 0]                  // s
+  mov r10, 2147483648
+  vpbroadcastd zmm11, r10d                               // sign
+  vpord zmm11, zmm10, zmm11                              // below
+  vaddps zmm11, zmm11, zmm11                             // below
+  vmaxps zmm11, zmm0, zmm11                              // x
+  vmovdqa64 zmm12, zmm2                                  // constant
+  vfmadd231ps zmm12, zmm11, zmm1                         // power
+  vsubps zmm13, zmm12, zmm2                              // n
+  vfmadd231ps zmm11, zmm13, zmm3                         // power
+  vfmadd231ps zmm11, zmm13, zmm4                         // power
+  vmovdqa64 zmm13, zmm6                                  // constant
+  vfmadd231ps zmm13, zmm5, zmm11                         // power
+  vmovdqa64 zmm14, zmm7                                  // constant
+  vfmadd231ps zmm14, zmm13, zmm11                        // power
+  vmovdqa64 zmm13, zmm8                                  // constant
+  vfmadd231ps zmm13, zmm14, zmm11                        // power
+  vmovdqa64 zmm14, zmm9                                  // constant
+  vfmadd231ps zmm14, zmm13, zmm11                        // power
+  vmulps zmm13, zmm11, zmm11                             // square
+  vfmadd231ps zmm11, zmm13, zmm14                        // power
+  vpslld zmm12, zmm12, 23                                // scale
+  vfmadd231ps zmm12, zmm11, zmm12                        // power
+  mov r10, 1065353216
+  vpbroadcastd zmm11, r10d                               // one
+  vsubps zmm13, zmm11, zmm12                             // less
+  vaddps zmm11, zmm11, zmm12                             // more
+  vdivps zmm11, zmm13, zmm11                             // size
+  mov r10, 2147483648
+  vpbroadcastd zmm12, r10d                               // sign
+  vpternlogd zmm11, zmm10, zmm12, 0xf8                   // tanh
+  lea r10, [rdi + 8*15]                                  // clamp
+  vmulps zmm11, zmm11, dword ptr [r10 + 4]{1to16}        // capped
+  mov r10, 2139095039
+  vpbroadcastd zmm12, r10d                               // far
+  vaddps zmm10, zmm10, zmm12                             // far
+  vminps zmm10, zmm11, zmm10                             // capped
+  vmovdqu64 zmmword ptr [r9 + 0], zmm10                  // capped
+  lea r9, [r9 + 64]
+  sub r8, 16                                             // next capped
+  ja L(capped)
+L(capped_done):
+L(if_done):
+  mov r8, qword ptr [rdi + 8*18]                         // flags
+  and r8, 3                                              // mask_type
+  mov r9, 0
+  cmp r8, r9                                             // unless mask_type equal 
+  jne L(if_2_else)
   vmovdqu64 zmm10, zmmword ptr [rax + 0]                 // most
   mov r8, qword ptr [rdi + 8*2]                          // n
   mov r9, rsi                                            // scores
@@ -121,11 +175,11 @@ L(scores):
   ja L(scores)
 L(scores_done):
   vmovdqu64 zmmword ptr [rax + 128], zmm10               // most
-  jmp L(if_done)
-L(if_else):
+  jmp L(if_2_done)
+L(if_2_else):
   mov r9, 1
-  cmp r8, r9                                             // unless flags equal 
-  jne L(if_2_else)
+  cmp r8, r9                                             // unless mask_type equal 
+  jne L(if_3_else)
   lea r8, [rdi + 8*15]                                   // clamp
   vpbroadcastd zmm10, dword ptr [r8 + 0]                 // slope
   vmovdqu64 zmm11, zmmword ptr [rax + 0]                 // most
@@ -146,8 +200,8 @@ L(masked):
   ja L(masked)
 L(masked_done):
   vmovdqu64 zmmword ptr [rax + 128], zmm11               // most
-  jmp L(if_2_done)
-L(if_2_else):
+  jmp L(if_3_done)
+L(if_3_else):
   lea r8, [rdi + 8*15]                                   // clamp
   vpbroadcastd zmm10, dword ptr [r8 + 0]                 // slope
   vmovdqu64 zmm11, zmmword ptr [rax + 0]                 // most
@@ -167,8 +221,8 @@ L(masked_2):
   ja L(masked_2)
 L(masked_2_done):
   vmovdqu64 zmmword ptr [rax + 128], zmm11               // most
+L(if_3_done):
 L(if_2_done):
-L(if_done):
   vmovdqu64 zmm10, zmmword ptr [rax + 128]               // most
   vpunpckhdq zmm11, zmm10, zmm10                         // zipped
   vpunpckldq zmm10, zmm10, zmm10                         // zipped

@@ -8,7 +8,7 @@
 //     | 16 x k bits of codes |
 // tile 1 x 1: needs 16 vector registers on scalar (1 accumulator + 15 operands), 32 exist
 //
-// from   specs/attention_f32_f32_f16.yaml (52989ffaea8cc7af)
+// from   specs/attention_f32_f32_f16.yaml (03dfb055288f9718)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -46,9 +46,55 @@ void tw_attention_weights_f32_f32_f16_1x1_scalar(const tw_args* args) {
   const uint8_t* lhs = (const uint8_t*)args->lhs;
   // row loop
   for (size_t i_row = 0; i_row < args->m; ++i_row) {
-    uint8_t* scores = dst + 12;
-    const uint64_t flags = args->flags;
-    if (flags == 0) {
+    uint8_t* scores = dst + 20;
+    if ((args->flags & 4) != 0) {
+      uint8_t* scores_at = scores;
+      // capped loop
+      for (size_t i_capped = 0; i_capped < args->n; ++i_capped) {
+        const int32_t s = tw_load_i32(scores_at);
+        int32_t sign = (int32_t)0x80000000;
+        float below = tw_f32_of_bits((s | sign));
+        below = (below + below);
+        const float x = tw_max_f32(constant, below);
+        float product = (x * constant_2);
+        float power = (constant_3 + product);
+        const float n = (power - constant_3);
+        product = (n * constant_4);
+        float power_2 = (x + product);
+        product = (n * constant_5);
+        power_2 = (power_2 + product);
+        product = (constant_6 * power_2);
+        float power_3 = (constant_7 + product);
+        product = (power_3 * power_2);
+        power_3 = (constant_8 + product);
+        product = (power_3 * power_2);
+        power_3 = (constant_9 + product);
+        product = (power_3 * power_2);
+        power_3 = (constant_10 + product);
+        const float square = (power_2 * power_2);
+        product = (square * power_3);
+        power_2 = (power_2 + product);
+        const float scale = tw_f32_of_bits((int32_t)((uint32_t)tw_bits_of_f32(power) << 23));
+        product = (power_2 * scale);
+        power = (scale + product);
+        const float one = tw_f32_of_bits((int32_t)0x3f800000);
+        const float less = (one - power);
+        const float more = (one + power);
+        const float size = (less / more);
+        sign = (int32_t)0x80000000;
+        sign = (s & sign);
+        const int32_t tanh = (tw_bits_of_f32(size) | sign);
+        const float softcap = tw_f32_of_bits(tw_load_i32((const uint8_t*)&args->min + 4));
+        float capped = (tw_f32_of_bits(tanh) * softcap);
+        float far = tw_f32_of_bits((int32_t)0x7f7fffff);
+        far = (tw_f32_of_bits(s) + far);
+        capped = tw_min_f32(capped, far);
+        tw_store_i32(scores_at, tw_bits_of_f32(capped));
+        scores_at += 4;
+      }
+    }
+    const uint64_t mask_type = args->flags & 3;
+    if (mask_type == 0) {
       float most = tw_f32_of_bits(tw_load_i32(dst));
       uint8_t* scores_at = scores;
       // scores loop
@@ -59,7 +105,7 @@ void tw_attention_weights_f32_f32_f16_1x1_scalar(const tw_args* args) {
       }
       tw_store_i32(dst + 8, tw_bits_of_f32(most));
     } else {
-      if (flags == 1) {
+      if (mask_type == 1) {
         const float slope = tw_f32_of_bits(tw_load_i32((const uint8_t*)&args->min));
         float most = tw_f32_of_bits(tw_load_i32(dst));
         uint8_t* scores_at = scores;

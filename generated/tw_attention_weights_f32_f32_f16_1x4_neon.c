@@ -8,7 +8,7 @@
 //     | 16 x k bits of codes |
 // tile 1 x 4: needs 16 vector registers on neon (1 accumulator + 15 operands), 32 exist
 //
-// from   specs/attention_f32_f32_f16.yaml (52989ffaea8cc7af)
+// from   specs/attention_f32_f32_f16.yaml (03dfb055288f9718)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -45,9 +45,48 @@ void tw_attention_weights_f32_f32_f16_1x4_neon(const tw_args* args) {
   const uint8_t* lhs = (const uint8_t*)args->lhs;
   // row loop
   for (size_t i_row = 0; i_row < args->m; ++i_row) {
-    uint8_t* scores = dst + 48;
-    const uint64_t flags = args->flags;
-    if (flags == 0) {
+    uint8_t* scores = dst + 80;
+    if ((args->flags & 4) != 0) {
+      uint8_t* scores_at = scores;
+      // capped loop: 4 per iteration
+      for (size_t i_capped = 0; i_capped < args->n; i_capped += 4) {
+        const uint8x16_t s = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)scores_at));
+        uint8x16_t sign = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)0x80000000));
+        float32x4_t below = vreinterpretq_f32_u8(vorrq_u8(s, sign));
+        below = vaddq_f32(below, below);
+        const float32x4_t x = vbslq_f32(vcgtq_f32(constant, below), constant, below);
+        float32x4_t power = vfmaq_f32(constant_3, x, constant_2);
+        const float32x4_t n = vsubq_f32(power, constant_3);
+        float32x4_t power_2 = vfmaq_f32(x, n, constant_4);
+        power_2 = vfmaq_f32(power_2, n, constant_5);
+        float32x4_t power_3 = vfmaq_f32(constant_7, constant_6, power_2);
+        power_3 = vfmaq_f32(constant_8, power_3, power_2);
+        power_3 = vfmaq_f32(constant_9, power_3, power_2);
+        power_3 = vfmaq_f32(constant_10, power_3, power_2);
+        const float32x4_t square = vmulq_f32(power_2, power_2);
+        power_2 = vfmaq_f32(power_2, square, power_3);
+        const float32x4_t scale =
+            vreinterpretq_f32_u32(vshlq_n_u32(vreinterpretq_u32_f32(power), 23));
+        power = vfmaq_f32(scale, power_2, scale);
+        const float32x4_t one = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x3f800000));
+        const float32x4_t less = vsubq_f32(one, power);
+        const float32x4_t more = vaddq_f32(one, power);
+        const float32x4_t size = vdivq_f32(less, more);
+        sign = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)0x80000000));
+        sign = vandq_u8(s, sign);
+        const uint8x16_t tanh = vorrq_u8(vreinterpretq_u8_f32(size), sign);
+        const float32x4_t softcap =
+            vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32((const uint8_t*)&args->min + 4)));
+        float32x4_t capped = vmulq_f32(vreinterpretq_f32_u8(tanh), softcap);
+        float32x4_t far = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x7f7fffff));
+        far = vaddq_f32(vreinterpretq_f32_u8(s), far);
+        capped = vbslq_f32(vcltq_f32(capped, far), capped, far);
+        vst1q_s8((int8_t *)scores_at, vreinterpretq_s8_f32(capped));
+        scores_at += 16;
+      }
+    }
+    const uint64_t mask_type = args->flags & 3;
+    if (mask_type == 0) {
       float32x4_t most = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)dst));
       uint8_t* scores_at = scores;
       // scores loop: 4 per iteration
@@ -58,7 +97,7 @@ void tw_attention_weights_f32_f32_f16_1x4_neon(const tw_args* args) {
       }
       vst1q_s8((int8_t *)(dst + 32), vreinterpretq_s8_f32(most));
     } else {
-      if (flags == 1) {
+      if (mask_type == 1) {
         const float32x4_t slope =
             vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32((const uint8_t*)&args->min)));
         float32x4_t most = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)dst));

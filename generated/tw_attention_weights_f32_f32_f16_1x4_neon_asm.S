@@ -8,7 +8,7 @@
 //     | 16 x k bits of codes |
 // tile 1 x 4: needs 16 vector registers on neon (1 accumulator + 15 operands), 32 exist
 //
-// from   specs/attention_f32_f32_f16.yaml (52989ffaea8cc7af)
+// from   specs/attention_f32_f32_f16.yaml (03dfb055288f9718)
 // again  tilewright generate
 //
 // Registers in loop weights:
@@ -74,11 +74,71 @@ tw_attention_weights_f32_f32_f16_1x4_neon_asm:
   ldr x3, [x0, #8*1]                                     // m
   cbz x3, L(row_done)
 L(row):
-  add x4, x1, #48                                        // scores
+  add x4, x1, #80                                        // scores
   ldr x5, [x0, #8*18]                                    // flags
-  mov x6, #0
-  cmp x5, x6                                             // unless flags equal 
-  b.ne L(if_else)
+  mov x6, #4                                             // capped
+  and x6, x6, x5
+  mov x5, #0
+  cmp x6, x5                                             // unless capped not_equal 
+  b.eq L(if_done)
+  ldr x5, [x0, #8*2]                                     // n
+  mov x6, x4                                             // scores
+  cbz x5, L(capped_done)
+L(capped):
+  ldr q18, [x6, #0]                                      // s
+  ldr x7, =2147483648
+  dup v19.4s, w7                                         // sign
+  orr v19.16b, v18.16b, v19.16b                          // below
+  fadd v19.4s, v19.4s, v19.4s                            // below
+  fcmgt v20.4s, v0.4s, v19.4s                            // x
+  bsl v20.16b, v0.16b, v19.16b
+  mov v19.16b, v2.16b                                    // constant
+  fmla v19.4s, v20.4s, v1.4s                             // power
+  fsub v21.4s, v19.4s, v2.4s                             // n
+  fmla v20.4s, v21.4s, v3.4s                             // power
+  fmla v20.4s, v21.4s, v4.4s                             // power
+  mov v21.16b, v6.16b                                    // constant
+  fmla v21.4s, v5.4s, v20.4s                             // power
+  mov v22.16b, v7.16b                                    // constant
+  fmla v22.4s, v21.4s, v20.4s                            // power
+  mov v21.16b, v16.16b                                   // constant
+  fmla v21.4s, v22.4s, v20.4s                            // power
+  mov v22.16b, v17.16b                                   // constant
+  fmla v22.4s, v21.4s, v20.4s                            // power
+  fmul v21.4s, v20.4s, v20.4s                            // square
+  fmla v20.4s, v21.4s, v22.4s                            // power
+  shl v19.4s, v19.4s, #23                                // scale
+  fmla v19.4s, v20.4s, v19.4s                            // power
+  ldr x7, =1065353216
+  dup v20.4s, w7                                         // one
+  fsub v21.4s, v20.4s, v19.4s                            // less
+  fadd v19.4s, v20.4s, v19.4s                            // more
+  fdiv v19.4s, v21.4s, v19.4s                            // size
+  ldr x7, =2147483648
+  dup v20.4s, w7                                         // sign
+  and v20.16b, v18.16b, v20.16b                          // sign
+  orr v19.16b, v19.16b, v20.16b                          // tanh
+  add x7, x0, #8*15                                      // clamp
+  ldr s20, [x7, #4]                                      // softcap
+  dup v20.4s, v20.s[0]
+  fmul v19.4s, v19.4s, v20.4s                            // capped
+  ldr x7, =2139095039
+  dup v20.4s, w7                                         // far
+  fadd v18.4s, v18.4s, v20.4s                            // far
+  fcmgt v20.4s, v18.4s, v19.4s                           // capped
+  bsl v20.16b, v19.16b, v18.16b
+  str q20, [x6, #0]                                      // capped
+  add x6, x6, #16
+  subs x5, x5, #4                                        // next capped
+  b.hi L(capped)
+L(capped_done):
+L(if_done):
+  ldr x5, [x0, #8*18]                                    // flags
+  mov x6, #3                                             // mask_type
+  and x6, x6, x5
+  mov x5, #0
+  cmp x6, x5                                             // unless mask_type equal 
+  b.ne L(if_2_else)
   ldr q18, [x1, #0]                                      // most
   ldr x5, [x0, #8*2]                                     // n
   mov x6, x4                                             // scores
@@ -92,11 +152,11 @@ L(scores):
   b.hi L(scores)
 L(scores_done):
   str q18, [x1, #32]                                     // most
-  b L(if_done)
-L(if_else):
-  mov x6, #1
-  cmp x5, x6                                             // unless flags equal 
-  b.ne L(if_2_else)
+  b L(if_2_done)
+L(if_2_else):
+  mov x5, #1
+  cmp x6, x5                                             // unless mask_type equal 
+  b.ne L(if_3_else)
   add x5, x0, #8*15                                      // clamp
   ld1r {v18.4s}, [x5]                                    // slope
   ldr q19, [x1, #0]                                      // most
@@ -118,8 +178,8 @@ L(masked):
   b.hi L(masked)
 L(masked_done):
   str q19, [x1, #32]                                     // most
-  b L(if_2_done)
-L(if_2_else):
+  b L(if_3_done)
+L(if_3_else):
   add x5, x0, #8*15                                      // clamp
   ld1r {v18.4s}, [x5]                                    // slope
   ldr q19, [x1, #0]                                      // most
@@ -140,8 +200,8 @@ L(masked_2):
   b.hi L(masked_2)
 L(masked_2_done):
   str q19, [x1, #32]                                     // most
+L(if_3_done):
 L(if_2_done):
-L(if_done):
   ldr q18, [x1, #32]                                     // most
   zip2 v19.4s, v18.4s, v18.4s                            // zipped
   zip1 v18.4s, v18.4s, v18.4s                            // zipped

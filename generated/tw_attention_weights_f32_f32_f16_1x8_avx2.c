@@ -8,7 +8,7 @@
 //     | 16 x k bits of codes |
 // tile 1 x 8: needs 16 vector registers on avx2 (1 accumulator + 15 operands), 16 exist
 //
-// from   specs/attention_f32_f32_f16.yaml (52989ffaea8cc7af)
+// from   specs/attention_f32_f32_f16.yaml (03dfb055288f9718)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -46,9 +46,47 @@ void tw_attention_weights_f32_f32_f16_1x8_avx2(const tw_args* args) {
   const uint8_t* lhs = (const uint8_t*)args->lhs;
   // row loop
   for (size_t i_row = 0; i_row < args->m; ++i_row) {
-    uint8_t* scores = dst + 96;
-    const uint64_t flags = args->flags;
-    if (flags == 0) {
+    uint8_t* scores = dst + 160;
+    if ((args->flags & 4) != 0) {
+      uint8_t* scores_at = scores;
+      // capped loop: 8 per iteration
+      for (size_t i_capped = 0; i_capped < args->n; i_capped += 8) {
+        const __m256i s = _mm256_loadu_si256((const __m256i *)scores_at);
+        __m256i sign = _mm256_set1_epi32((int32_t)0x80000000);
+        __m256 below = _mm256_castsi256_ps(_mm256_or_si256(s, sign));
+        below = _mm256_add_ps(below, below);
+        const __m256 x = _mm256_max_ps(constant, below);
+        __m256 power = _mm256_fmadd_ps(x, constant_2, constant_3);
+        const __m256 n = _mm256_sub_ps(power, constant_3);
+        __m256 power_2 = _mm256_fmadd_ps(n, constant_4, x);
+        power_2 = _mm256_fmadd_ps(n, constant_5, power_2);
+        __m256 power_3 = _mm256_fmadd_ps(constant_6, power_2, constant_7);
+        power_3 = _mm256_fmadd_ps(power_3, power_2, constant_8);
+        power_3 = _mm256_fmadd_ps(power_3, power_2, constant_9);
+        power_3 = _mm256_fmadd_ps(power_3, power_2, constant_10);
+        const __m256 square = _mm256_mul_ps(power_2, power_2);
+        power_2 = _mm256_fmadd_ps(square, power_3, power_2);
+        const __m256 scale = _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(power), 23));
+        power = _mm256_fmadd_ps(power_2, scale, scale);
+        const __m256 one = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x3f800000));
+        const __m256 less = _mm256_sub_ps(one, power);
+        const __m256 more = _mm256_add_ps(one, power);
+        const __m256 size = _mm256_div_ps(less, more);
+        sign = _mm256_set1_epi32((int32_t)0x80000000);
+        sign = _mm256_and_si256(s, sign);
+        const __m256i tanh = _mm256_or_si256(_mm256_castps_si256(size), sign);
+        const __m256 softcap =
+            _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32((const uint8_t*)&args->min + 4)));
+        __m256 capped = _mm256_mul_ps(_mm256_castsi256_ps(tanh), softcap);
+        __m256 far = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x7f7fffff));
+        far = _mm256_add_ps(_mm256_castsi256_ps(s), far);
+        capped = _mm256_min_ps(capped, far);
+        _mm256_storeu_si256((__m256i *)scores_at, _mm256_castps_si256(capped));
+        scores_at += 32;
+      }
+    }
+    const uint64_t mask_type = args->flags & 3;
+    if (mask_type == 0) {
       __m256 most = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)dst));
       uint8_t* scores_at = scores;
       // scores loop: 8 per iteration
@@ -59,7 +97,7 @@ void tw_attention_weights_f32_f32_f16_1x8_avx2(const tw_args* args) {
       }
       _mm256_storeu_si256((__m256i *)(dst + 64), _mm256_castps_si256(most));
     } else {
-      if (flags == 1) {
+      if (mask_type == 1) {
         const __m256 slope =
             _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32((const uint8_t*)&args->min)));
         __m256 most = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)dst));

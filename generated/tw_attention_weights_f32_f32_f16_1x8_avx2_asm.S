@@ -8,7 +8,7 @@
 //     | 16 x k bits of codes |
 // tile 1 x 8: needs 16 vector registers on avx2 (1 accumulator + 15 operands), 16 exist
 //
-// from   specs/attention_f32_f32_f16.yaml (52989ffaea8cc7af)
+// from   specs/attention_f32_f32_f16.yaml (03dfb055288f9718)
 // again  tilewright generate
 //
 // Registers in loop weights:
@@ -112,11 +112,71 @@ tw_attention_weights_f32_f32_f16_1x8_avx2_asm:
   test rdx, rdx
   jz L(row_done)
 L(row):
-  lea rsi, [rax + 96]                                    // scores
+  lea rsi, [rax + 160]                                   // scores
   mov r8, qword ptr [rdi + 8*18]                         // flags
+  and r8, 4                                              // capped
   mov r9, 0
-  cmp r8, r9                                             // unless flags equal 
-  jne L(if_else)
+  cmp r8, r9                                             // unless capped not_equal 
+  je L(if_done)
+  mov r8, qword ptr [rdi + 8*2]                          // n
+  mov r9, rsi                                            // scores
+  test r8, r8
+  jz L(capped_done)
+L(capped):
+  vmovdqu ymm10, ymmword ptr [r9 + 0]                    // s
+  mov r10, 2147483648
+  vmovd xmm11, r10d                                      // sign
+  vpbroadcastd ymm11, xmm11
+  vpor ymm11, ymm10, ymm11                               // below
+  vaddps ymm11, ymm11, ymm11                             // below
+  vmaxps ymm11, ymm0, ymm11                              // x
+  vmovdqa ymm12, ymm2                                    // constant
+  vfmadd231ps ymm12, ymm11, ymm1                         // power
+  vsubps ymm13, ymm12, ymm2                              // n
+  vfmadd231ps ymm11, ymm13, ymm3                         // power
+  vfmadd231ps ymm11, ymm13, ymm4                         // power
+  vmovdqa ymm13, ymm6                                    // constant
+  vfmadd231ps ymm13, ymm5, ymm11                         // power
+  vmovdqa ymm14, ymm7                                    // constant
+  vfmadd231ps ymm14, ymm13, ymm11                        // power
+  vmovdqa ymm13, ymm8                                    // constant
+  vfmadd231ps ymm13, ymm14, ymm11                        // power
+  vmovdqa ymm14, ymm9                                    // constant
+  vfmadd231ps ymm14, ymm13, ymm11                        // power
+  vmulps ymm13, ymm11, ymm11                             // square
+  vfmadd231ps ymm11, ymm13, ymm14                        // power
+  vpslld ymm12, ymm12, 23                                // scale
+  vfmadd231ps ymm12, ymm11, ymm12                        // power
+  mov r10, 1065353216
+  vmovd xmm11, r10d                                      // one
+  vpbroadcastd ymm11, xmm11
+  vsubps ymm13, ymm11, ymm12                             // less
+  vaddps ymm11, ymm11, ymm12                             // more
+  vdivps ymm11, ymm13, ymm11                             // size
+  mov r10, 2147483648
+  vmovd xmm12, r10d                                      // sign
+  vpbroadcastd ymm12, xmm12
+  vpand ymm12, ymm10, ymm12                              // sign
+  vpor ymm11, ymm11, ymm12                               // tanh
+  lea r10, [rdi + 8*15]                                  // clamp
+  vpbroadcastd ymm12, dword ptr [r10 + 4]                // softcap
+  vmulps ymm11, ymm11, ymm12                             // capped
+  mov r10, 2139095039
+  vmovd xmm12, r10d                                      // far
+  vpbroadcastd ymm12, xmm12
+  vaddps ymm10, ymm10, ymm12                             // far
+  vminps ymm10, ymm11, ymm10                             // capped
+  vmovdqu ymmword ptr [r9 + 0], ymm10                    // capped
+  lea r9, [r9 + 32]
+  sub r8, 8                                              // next capped
+  ja L(capped)
+L(capped_done):
+L(if_done):
+  mov r8, qword ptr [rdi + 8*18]                         // flags
+  and r8, 3                                              // mask_type
+  mov r9, 0
+  cmp r8, r9                                             // unless mask_type equal 
+  jne L(if_2_else)
   vmovdqu ymm10, ymmword ptr [rax + 0]                   // most
   mov r8, qword ptr [rdi + 8*2]                          // n
   mov r9, rsi                                            // scores
@@ -131,11 +191,11 @@ L(scores):
   ja L(scores)
 L(scores_done):
   vmovdqu ymmword ptr [rax + 64], ymm10                  // most
-  jmp L(if_done)
-L(if_else):
+  jmp L(if_2_done)
+L(if_2_else):
   mov r9, 1
-  cmp r8, r9                                             // unless flags equal 
-  jne L(if_2_else)
+  cmp r8, r9                                             // unless mask_type equal 
+  jne L(if_3_else)
   lea r8, [rdi + 8*15]                                   // clamp
   vpbroadcastd ymm10, dword ptr [r8 + 0]                 // slope
   vmovdqu ymm11, ymmword ptr [rax + 0]                   // most
@@ -156,8 +216,8 @@ L(masked):
   ja L(masked)
 L(masked_done):
   vmovdqu ymmword ptr [rax + 64], ymm11                  // most
-  jmp L(if_2_done)
-L(if_2_else):
+  jmp L(if_3_done)
+L(if_3_else):
   lea r8, [rdi + 8*15]                                   // clamp
   vpbroadcastd ymm10, dword ptr [r8 + 0]                 // slope
   vmovdqu ymm11, ymmword ptr [rax + 0]                   // most
@@ -178,8 +238,8 @@ L(masked_2):
   ja L(masked_2)
 L(masked_2_done):
   vmovdqu ymmword ptr [rax + 64], ymm11                  // most
+L(if_3_done):
 L(if_2_done):
-L(if_done):
   vmovdqu ymm10, ymmword ptr [rax + 64]                  // most
   vpunpckhdq ymm11, ymm10, ymm10                         // zipped
   vpunpckldq ymm10, ymm10, ymm10                         // zipped

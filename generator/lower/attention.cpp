@@ -5,8 +5,8 @@
 #include <bit>
 
 #include "lower/across.h"
+#include "lower/attention_weights.h"
 #include "lower/cached_rows.h"
-#include "lower/exponential.h"
 #include "lower/lower.h"
 #include "lower/tile.h"
 #include "lower/widen.h"
@@ -16,15 +16,6 @@ namespace tw {
 namespace {
 
 using Values = std::vector<Value>;
-
-/// What a row keeps from block to block in front of its scores, a vector each: the largest score,
-/// the sum of weights (its lanes are to be added up), and what the last block multiplied earlier
-/// sums by.
-constexpr int64_t state_vectors = 3;
-
-/// tw_args.flags of weights: what the mask holds.
-constexpr int64_t no_mask = 0;
-constexpr int64_t mask_of_f16 = 1;
 
 class AttentionWriter {
  public:
@@ -44,7 +35,7 @@ class AttentionWriter {
                       });
         break;
       case Stage::weights:
-        weights();
+        lower_attention_weights(b_, v_);
         break;
       case Stage::values:
         heads_in_turn(ArgField::k, ArgField::n,
@@ -276,84 +267,6 @@ class AttentionWriter {
     }
   }
 
-  // ---- weights: a row after the other, in place ----
-
-  void weights() {
-    const Exponential power(b_);
-    const Values rows = {b_.arg(ArgField::dst), b_.arg(ArgField::lhs)};
-    b_.loop("row", b_.arg(ArgField::m), rows, [&](const Values& p) {
-      const Value scores = b_.add(p[0], vector_ * state_vectors, "scores");
-      mask_row(scores, p[1], p[0]);
-      weigh_row(scores, p[0], power);
-      return Values{offset(p[0], b_.arg(ArgField::dst_stride), "row"),
-                    offset(p[1], b_.arg(ArgField::lhs_stride), "mask")};
-    });
-  }
-
-  /// Adds the mask to the scores, and leaves their largest by lane where the correction will be:
-  /// no value leaves a branch.
-  void mask_row(Value row, Value mask, Value state) {
-    const Value flags = b_.arg(ArgField::flags);
-    const auto masked = [&](ElementType type) { mask_scores(row, mask, state, type); };
-    b_.branch(
-        flags, Compare::equal, b_.constant(no_mask), [&] { largest_score(row, state); },
-        [&] {
-          b_.branch(
-              flags, Compare::equal, b_.constant(mask_of_f16), [&] { masked(ElementType::f16); },
-              [&] { masked(ElementType::f32); });
-        });
-  }
-
-  void mask_scores(Value row, Value mask, Value state, ElementType type) {
-    const Value slope =
-        b_.op(OpCode::load_dup, {b_.arg(ArgField::clamp)}, {.bits = 32}, "slope", Role::operand);
-    const Values all = {row, mask, load(state, 0, "most")};
-    const auto body = [&](const Values& p) {
-      const Value by = load_widened(b_, p[1], 0, type, "mask");
-      const Value score = multiply_add(b_, by, slope, load(p[0], 0, "s"), "s", Role::operand);
-      b_.op(OpCode::store, {p[0], score});
-      // A NaN is left out here: its weight will be one.
-      return Values{b_.add(p[0], vector_), b_.add(p[1], lanes_bytes(b_.isa(), type)),
-                    b_.op(OpCode::fmax, {score, p[2]}, {}, "most", Role::accumulator)};
-    };
-    const Values done = b_.stepped_loop("masked", b_.arg(ArgField::n), v_.tile.n.fixed, all, body);
-    b_.op(OpCode::store, {state, done[2]}, {.offset = vector_ * 2});
-  }
-
-  void largest_score(Value row, Value state) {
-    const auto body = [&](const Values& p) {
-      return Values{b_.add(p[0], vector_),
-                    b_.op(OpCode::fmax, {load(p[0], 0, "s"), p[1]}, {}, "most", Role::accumulator)};
-    };
-    const Values all = {row, load(state, 0, "most")};
-    const Values done = b_.stepped_loop("scores", b_.arg(ArgField::n), v_.tile.n.fixed, all, body);
-    b_.op(OpCode::store, {state, done[1]}, {.offset = vector_ * 2});
-  }
-
-  void weigh_row(Value row, Value state, const Exponential& power) {
-    const Value by_lane = load(state, vector_ * 2, "most");
-    const Value most = across(b_, {by_lane}, OpCode::fmax).front();
-    const Value before = load(state, 0, "before");
-    const Value less = b_.op(OpCode::fsub, {before, most}, {}, "less", Role::operand);
-    const Value correction = power(less);
-    b_.op(OpCode::store, {state, most});
-    b_.op(OpCode::store, {state, correction}, {.offset = vector_ * 2});
-    const Value count =
-        b_.op(OpCode::ishr, {b_.add(b_.arg(ArgField::n), lanes_ - 1)}, {.imm = shift_of(lanes_)});
-    const auto body = [&](const Values& p) {
-      const Value score = load(p[0], 0, "s");
-      const Value weight = power(b_.op(OpCode::fsub, {score, most}, {}, "x", Role::operand));
-      b_.op(OpCode::store, {p[0], weight});
-      return Values{b_.add(p[0], vector_),
-                    b_.op(OpCode::fadd, {p[1], weight}, {}, "sum", Role::accumulator)};
-    };
-    const Values done = b_.hot_loop("weights", count, {row, zeros(1).front()}, lanes_, body);
-    const Value earlier = load(state, vector_, "sum");
-    const Value kept = load(state, vector_ * 2, "correction");
-    const Value sum = multiply_add(b_, earlier, kept, done[1], "sum", Role::operand);
-    b_.op(OpCode::store, {state, sum}, {.offset = vector_});
-  }
-
   // ---- values: rows of weights by columns of V ----
 
   Values values(const Values& p, const Positions& its, int64_t rows) {
@@ -415,7 +328,8 @@ class AttentionWriter {
     const int64_t vectors = (columns.to - columns.from) / lanes_;
     const auto out_at = [&](int64_t j) { return columns.from * 4 + vector_ * j; };
     Values carried;
-    for (const Value state : states) carried.push_back(b_.add(state, vector_ * state_vectors, "w"));
+    for (const Value state : states)
+      carried.push_back(b_.add(state, vector_ * attention_state_vectors, "w"));
     carried.push_back(its.first);
     for (size_t r = 0; r < rows; ++r) {
       const Value kept = load(states[r], vector_ * 2, "correction");

@@ -47,8 +47,9 @@ Value CachedRows::scale(Value first, int64_t value) {
 }
 
 Value CachedRows::values(Value first, int64_t value, Value scale, const std::string& name) {
-  if (scale == no_value) return load_widened(b_, first, place(value), rows_.element, name);
-  return b_.op(OpCode::fmul, {codes(first, value, name), scale}, {}, name, Role::operand);
+  if (is_float(rows_.element)) return load_widened(b_, first, place(value), rows_.element, name);
+  const Value code = codes(first, value, name);
+  return scale == no_value ? code : b_.op(OpCode::fmul, {code, scale}, {}, name, Role::operand);
 }
 
 /// As f32.

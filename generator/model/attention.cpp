@@ -10,9 +10,10 @@ namespace {
 
 constexpr int64_t group = 4;  ///< positions whose sums over lanes make one vector
 
-/// Rows of positions that become f32 exactly: floats, or blocks of codes behind a scale of f16.
+/// Rows of positions that become f32 exactly: floats, or codes, in blocks behind a scale of f16.
 bool is_positions(const Format& format) {
-  return is_float(format) || format.name == "qsi8c32" || format.name == "qsi4c32";
+  return is_float(format) || has_scales_of_positions(format) || format.name == "qsi8c32" ||
+         format.name == "qsi4c32";
 }
 
 void check_attention_formats(const Family& family) {
@@ -47,10 +48,12 @@ void check_isa(const Isa& isa, const Format& positions) {
   const bool stores_group = lanes.fixed <= group || isa.has(OpCode::segment);
   const bool loads_masks =
       isa.has(OpCode::cvt_f16_f32) && isa.has(OpCode::load, 0, isa.vector_bytes.divided(2));
-  const bool widens = positions.block != 0                     ? has_codes(isa)
+  const bool has_tanh = isa.has(OpCode::fdiv) && isa.has(OpCode::or_) && isa.has(OpCode::and_);
+  const bool widens = !is_float(positions)                     ? has_codes(isa)
                       : positions.element == ElementType::bf16 ? isa.has(OpCode::cvt_bf16_f32)
                                                                : true;
-  if (adds_lanes && adds_segments && stores_group && loads_masks && widens && isa.has(OpCode::fma))
+  if (adds_lanes && adds_segments && stores_group && loads_masks && has_tanh && widens &&
+      isa.has(OpCode::fma))
     return;
   throw std::invalid_argument(fmt::format(
       "attention is not possible on {}: it has no instructions that make f32 of {} and add up "
@@ -79,6 +82,10 @@ const char* stage_name(Stage stage) {
 }
 
 }  // namespace
+
+bool has_scales_of_positions(const Format& positions) {
+  return positions.name == "qai8dx";
+}
 
 LayoutPair attention_layouts(const Family& family, const Isa& isa) {
   check_attention_formats(family);

@@ -16,6 +16,10 @@ namespace tw {
 /// std::invalid_argument with what would be legal.
 LayoutPair attention_layouts(const Family& family, const Isa& isa);
 
+/// Whether rows of positions are codes whose scale and zero point stand elsewhere: the stage of
+/// weights has them, of K and of V.
+bool has_scales_of_positions(const Format& positions);
+
 /// Throws std::invalid_argument where the stage has no such tile: rows by positions (scores), by
 /// positions in a vector (weights), by columns of V (values).
 void check_attention_tile(const Variant& variant);

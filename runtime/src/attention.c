@@ -40,7 +40,7 @@ static const tw_attention_kernel* find(const tw_device* device, const tw_attenti
     const tw_kernel* kernel = &row->kernel;
     if (row->stage != stage || strcmp(kernel->isa, isa) != 0) continue;
     if (stage == TW_ATTENTION_SCORES && TW_ATTENTION_BLOCK % kernel->tile_n != 0) continue;
-    if (type != TW_TYPE_NONE && positions_type(kernel) != type) continue;
+    if (positions_type(kernel) != type) continue;
     if (wanted->printer != NULL && strcmp(wanted->printer, kernel->printer) != 0) continue;
     if (tw_runnable_kernel(kernel, device)) return row;
   }
@@ -56,8 +56,8 @@ static bool choose(const tw_device* device, const tw_attention* wanted, tw_atten
     if (row->stage != TW_ATTENTION_WEIGHTS || lanes <= plan->lanes) continue;
     if (wanted->key_size % lanes != 0 || wanted->value_size % lanes != 0) continue;
     const char* isa = row->kernel.isa;
-    const tw_attention_kernel* weights =
-        find(device, wanted, TW_ATTENTION_WEIGHTS, isa, TW_TYPE_NONE);
+    const tw_type scaled = tw_has_position_scales(wanted) ? TW_S8 : TW_F16;
+    const tw_attention_kernel* weights = find(device, wanted, TW_ATTENTION_WEIGHTS, isa, scaled);
     const tw_attention_kernel* scores =
         find(device, wanted, TW_ATTENTION_SCORES, isa, wanted->key_type);
     const tw_attention_kernel* values =
@@ -82,7 +82,8 @@ static tw_status check_type(const char* who, bool keys, tw_type type, size_t siz
                    keys ? "key_size" : "value_size", size, block);
   }
   return tw_fail(TW_UNSUPPORTED,
-                 "%s.%s is %d; TW_F32, TW_F16, TW_BF16, TW_TYPE_Q8_0 and TW_TYPE_Q4_0 are legal",
+                 "%s.%s is %d; TW_F32, TW_F16, TW_BF16, TW_S8, TW_TYPE_Q8_0 and TW_TYPE_Q4_0 are "
+                 "legal",
                  who, keys ? "key_type" : "value_type", (int)type);
 }
 
@@ -224,12 +225,18 @@ tw_status tw_attention_divide(const tw_attention_plan* plan, const tw_attention_
 
 /* ---- running ---- */
 
-static tw_status check_pointers(const char* who, const tw_attention_args* args) {
-  const char* missing = args->q == NULL                           ? "q"
-                        : args->out == NULL                       ? "out"
-                        : args->positions != 0 && args->k == NULL ? "k"
-                        : args->positions != 0 && args->v == NULL ? "v"
-                                                                  : NULL;
+static tw_status check_pointers(const char* who, const tw_attention_plan* plan,
+                                const tw_attention_args* args) {
+  const bool any = args->positions != 0;
+  const bool k_scaled = any && plan->shape.key_type == TW_S8;
+  const bool v_scaled = any && plan->shape.value_type == TW_S8;
+  const char* missing = args->q == NULL                             ? "q"
+                        : args->out == NULL                         ? "out"
+                        : any && args->k == NULL                    ? "k"
+                        : any && args->v == NULL                    ? "v"
+                        : k_scaled && args->k_scales.scales == NULL ? "k_scales.scales"
+                        : v_scaled && args->v_scales.scales == NULL ? "v_scales.scales"
+                                                                    : NULL;
   if (missing != NULL) return tw_fail(TW_INVALID, "%s: args.%s is null", who, missing);
   if (args->mask != NULL && args->mask_type != TW_F16 && args->mask_type != TW_F32) {
     return tw_fail(TW_INVALID, "%s: args.mask_type is %d; TW_F16 and TW_F32 are legal", who,
@@ -255,7 +262,7 @@ static tw_status prepare(const char* who, const tw_attention_plan* plan,
   if (status != TW_OK) return status;
   *cut = tw_cut_attention(plan, args);
   status = set_work(who, plan, cut, work);
-  if (status == TW_OK && work->slices != 0) status = check_pointers(who, args);
+  if (status == TW_OK && work->slices != 0) status = check_pointers(who, plan, args);
   if (status != TW_OK) return status;
   return check_memory(who, "partials", args->partials, args->partial_bytes, work->partial_bytes);
 }

@@ -7,7 +7,8 @@
 
 enum {
   TW_ATTENTION_BLOCK = 64, /* positions: of K and V so many rows stay in the first cache */
-  TW_ATTENTION_STAGES = 3
+  TW_ATTENTION_STAGES = 3,
+  TW_POSITION_FLOATS = 4 /* scales and zero points of K and V */
 };
 
 struct tw_attention_plan {
@@ -31,6 +32,12 @@ bool tw_attention_scratch(const tw_attention_plan* plan, const tw_attention_cut*
                           size_t* bytes);
 /* Of so many values in a row of K or V, as the kernel reads it: whole blocks of codes. */
 size_t tw_position_bytes(const tw_kernel* kernel, size_t values);
+/* K or V of TW_S8, whose scales and zero points a call brings. */
+bool tw_has_position_scales(const tw_attention* shape);
+/* Those of a block of positions of a head, as TW_ATTENTION_WEIGHTS has them; `to`:
+ * TW_POSITION_FLOATS for each position of whole blocks. */
+void tw_put_position_scales(const tw_attention_plan* plan, const tw_attention_args* args,
+                            size_t head, size_t first, size_t count, float* to);
 /* Floats of a row's part: outputs times the sum of weights, the largest score, that sum. */
 size_t tw_partial_floats(const tw_attention_plan* plan);
 

@@ -5,7 +5,9 @@
 #include "attention.h"
 
 enum {
-  STATE_VECTORS = 3,
+  MINUS_Q = 3,
+  SURPLUS = 4, /* vectors of a state */
+  STATE_VECTORS = 5,
   LINE_FLOATS = 16,
   LINE_BYTES = 64,
   LEAST_POSITIONS = 8,
@@ -18,6 +20,7 @@ typedef struct scratch_parts {
   float *queries, *sums;
   float* scores; /* behind each row's state */
   void* mask;    /* a block's, whole vectors */
+  float* scales; /* of a block of K and V */
   size_t bytes;
 } scratch_parts;
 
@@ -55,12 +58,13 @@ static float* scores_of(const tw_attention_plan* plan, const scratch_parts* part
 static bool lay_out(const tw_attention_plan* plan, const tw_attention_cut* cut, void* base,
                     scratch_parts* parts) {
   const tw_attention* shape = &plan->shape;
-  size_t at[4], rows, floats = 0;
+  size_t at[5], rows, floats = 0;
   if (!tw_multiply(cut->heads, cut->rows, &rows)) return false;
-  const size_t counts[4] = {rows, rows, rows, cut->queries};
-  const size_t values[4] = {shape->key_size, shape->value_size, row_floats(plan),
-                            TW_ATTENTION_BLOCK};
-  for (size_t i = 0; i < 4; ++i) {
+  const size_t positions = tw_has_position_scales(shape) ? TW_ATTENTION_BLOCK : 0;
+  const size_t counts[5] = {rows, rows, rows, cut->queries, positions};
+  const size_t values[5] = {shape->key_size, shape->value_size, row_floats(plan),
+                            TW_ATTENTION_BLOCK, TW_POSITION_FLOATS};
+  for (size_t i = 0; i < 5; ++i) {
     at[i] = floats;
     if (!add_floats(counts[i], values[i], &floats)) return false;
   }
@@ -72,6 +76,7 @@ static bool lay_out(const tw_attention_plan* plan, const tw_attention_cut* cut, 
   parts->sums = first + at[1];
   parts->scores = first + at[2];
   parts->mask = first + at[3];
+  parts->scales = first + at[4];
   return true;
 }
 
@@ -129,11 +134,16 @@ static void begin_rows(const tw_attention_plan* plan, const tw_attention_args* a
     const char* from = (const char*)args->q + query * args->q_stride + head * args->q_head_stride;
     float* to = parts->queries + i * shape->key_size;
     memcpy(to, from, shape->key_size * sizeof *to);
-    for (size_t k = 0; k < shape->key_size; ++k) to[k] *= scale;
+    float sum = 0;
+    for (size_t k = 0; k < shape->key_size; ++k) {
+      to[k] *= scale;
+      sum += to[k];
+    }
     float* state = state_of(plan, parts, i);
     const float sink = args->sinks != NULL && range->part == 0 ? args->sinks[head] : -INFINITY;
     memset(state, 0, STATE_VECTORS * lanes * sizeof *state);
     for (size_t j = 0; j < lanes; ++j) state[j] = sink < -FLT_MAX ? -FLT_MAX : sink;
+    for (size_t j = 0; j < lanes; ++j) state[MINUS_Q * lanes + j] = -sum;
     state[lanes] = sink < -FLT_MAX ? 0 : 1;
   }
   memset(parts->sums, 0, range->heads * range->rows * shape->value_size * sizeof *parts->sums);
@@ -326,17 +336,13 @@ static void run_pieces(const tw_attention_plan* plan, const slice_range* range,
   }
 }
 
-/* Softcaps, and what stands behind a block's last position. */
-static void finish_scores(const tw_attention_plan* plan, const tw_attention_args* args,
-                          const slice_range* range, const scratch_parts* parts, size_t head,
-                          size_t count) {
+/* Sets what stands behind a block's last position. */
+static void end_scores(const tw_attention_plan* plan, const slice_range* range,
+                       const scratch_parts* parts, size_t head, size_t count) {
   const size_t row = (head - range->head) * range->rows;
   const size_t vectors = tw_divide_up(count, plan->lanes) * plan->lanes;
   for (size_t i = 0; i < range->rows; ++i) {
     float* scores = scores_of(plan, parts, row + i);
-    for (size_t j = 0; args->softcap != 0 && j < count; ++j) {
-      scores[j] = args->softcap * tanhf(scores[j]);
-    }
     for (size_t j = count; j < vectors; ++j) scores[j] = -INFINITY;
   }
 }
@@ -356,12 +362,18 @@ static void run_weights(const tw_attention_plan* plan, const tw_attention_args* 
   const size_t first_row = (head - range->head) * range->rows;
   tw_args kernel = {.size = sizeof kernel};
   kernel.n = count;
+  kernel.max = args->softcap;
+  kernel.flags = args->softcap != 0 ? 4 : 0;
+  if (tw_has_position_scales(&plan->shape)) {
+    tw_put_position_scales(plan, args, head, first, count, parts->scales);
+    kernel.rhs = parts->scales;
+  }
   if (args->mask == NULL) {
     kernel.lhs = parts->mask; /* not read; but C's null must not be moved, not even by 0 */
     weigh(plan, parts, first_row, range->rows, &kernel);
     return;
   }
-  kernel.flags = args->mask_type == TW_F16 ? 1 : 2;
+  kernel.flags |= args->mask_type == TW_F16 ? 1 : 2;
   const bool padded = count % plan->lanes != 0;
   for (size_t row = 0; row < range->rows; row += range->queries) {
     const size_t its_head = head_of(plan, range, head, row);
@@ -422,9 +434,13 @@ static void end_rows(const tw_attention_plan* plan, const tw_attention_args* arg
   const size_t value_size = plan->shape.value_size, lanes = plan->lanes;
   for (size_t i = 0; i < range->heads * range->rows; ++i) {
     const float* state = state_of(plan, parts, i);
-    const float* sums = parts->sums + i * value_size;
-    float sum = 0;
-    for (size_t j = 0; j < lanes; ++j) sum += state[lanes + j];
+    float* sums = parts->sums + i * value_size;
+    float sum = 0, surplus = 0;
+    for (size_t j = 0; j < lanes; ++j) {
+      sum += state[lanes + j];
+      surplus += state[SURPLUS * lanes + j];
+    }
+    for (size_t j = 0; surplus != 0 && j < value_size; ++j) sums[j] -= surplus;
     if (cut->parts == 1) {
       put(out_row(plan, args, range, i), sums, value_size, inverse(sum));
       continue;
@@ -456,7 +472,7 @@ void tw_attend(const tw_attention_plan* plan, const tw_attention_args* args,
       block.head = range.head + i;
       run_pieces(plan, &range, &parts, &scores, &block, place_scores);
       for (size_t head = block.head; head < block.head + block.heads; ++head) {
-        finish_scores(plan, args, &range, &parts, head, block.count);
+        end_scores(plan, &range, &parts, head, block.count);
         run_weights(plan, args, &range, &parts, head, first, block.count);
       }
       if (is_first) touch(&range, &values.rows, &block);

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <numeric>
 #include <optional>
 
 #include "interpreter/random_variant.h"
@@ -79,11 +80,15 @@ std::optional<Kernels> random_kernels(const Isa& isa, const char* positions_form
   const int64_t positions = random.between(0, 1) == 0 ? 4 : lanes;
   kernels.has_blocks = find_format(positions_format)->block != 0;
   const std::string format = positions_format;
-  kernels.type = format == "qsi8c32" ? "q8_0" : format == "qsi4c32" ? "q4_0" : format;
+  kernels.type = format == "qsi8c32"   ? "q8_0"
+                 : format == "qsi4c32" ? "q4_0"
+                 : format == "qai8dx"  ? "s8"
+                                       : format;
   const int64_t vectors = kernels.has_blocks ? random.of({1, 2, 4}) : random.between(1, 4);
   kernels.variants = {
       make_variant(isa, Stage::scores, {random.of({1, 2, 4}), positions}, positions_format),
-      make_variant(isa, Stage::weights, {1, lanes}),
+      make_variant(isa, Stage::weights, {1, lanes},
+                   kernels.type == "s8" ? positions_format : "f16"),
       make_variant(isa, Stage::values, {random.of({1, 2, 4}), lanes * vectors}, positions_format)};
   try {
     for (const Variant& v : kernels.variants) kernels.compiled.push_back(compile(v, core));
@@ -93,19 +98,23 @@ std::optional<Kernels> random_kernels(const Isa& isa, const char* positions_form
   return kernels;
 }
 
+/// Of what stands in front of a row's scores.
+constexpr size_t state_vectors = 5;
+
 std::vector<uint8_t> bytes_of(const std::vector<float>& values) {
   std::vector<uint8_t> bytes(values.size() * 4);
   std::memcpy(bytes.data(), values.data(), bytes.size());
   return bytes;
 }
 
-/// Rows of a head, `gap` bytes apart.
+/// Rows of a head, `gap` bytes apart. `s8`: of each row, where that is the type.
 std::vector<uint8_t> rows_of(const std::vector<float>& values, size_t rows, size_t row_values,
-                             const std::string& type, size_t gap) {
+                             const std::string& type, size_t gap, const RowScale* s8 = nullptr) {
   const size_t stride = row_bytes_of(type, row_values) + gap;
   std::vector<uint8_t> bytes(rows * stride - gap, 0xff);
   for (size_t row = 0; row < rows; ++row) {
-    put_row(type, &values[row * row_values], row_values, bytes.data() + row * stride);
+    put_row(type, &values[row * row_values], row_values, bytes.data() + row * stride,
+            s8 == nullptr ? RowScale{} : s8[row]);
   }
   return bytes;
 }
@@ -123,23 +132,27 @@ class BlockRunner {
   BlockRunner(const Attention& in, size_t lanes, Stages stages, bool physical)
       : in_(in), lanes_(lanes), stages_(std::move(stages)), physical_(physical) {
     std::vector<float> q = in.q;
-    for (float& x : q) x *= in.scale;
+    for (float& x : q) x *= in.softcap == 0 ? in.scale : in.scale / in.softcap;
     q_ = memory_.add("q", bytes_of(q), false, 4);
-    states_.assign(in.queries, std::vector<float>(3 * lanes, 0));
-    for (std::vector<float>& state : states_) {
-      std::fill(state.begin(), state.begin() + static_cast<std::ptrdiff_t>(lanes), -FLT_MAX);
+    states_.assign(in.queries, std::vector<float>(state_vectors * lanes, 0));
+    for (size_t row = 0; row < in.queries; ++row) {
+      float* state = states_[row].data();
+      std::fill(state, state + lanes, -FLT_MAX);
+      const float* its_q = &q[row * in.key_size];
+      std::fill(state + 3 * lanes, state + 4 * lanes,
+                -std::accumulate(its_q, its_q + in.key_size, 0.0F));
     }
     sums_ = memory_.add("sums", std::vector<uint8_t>(in.queries * in.value_size * 4), true, 4);
   }
 
   void block(size_t first, size_t count, size_t tile) {
     const size_t room = (count + tile * lanes_ - 1) / (tile * lanes_) * tile * lanes_;
-    const size_t row = 3 * lanes_ + room;
+    const size_t row = state_vectors * lanes_ + room;
     rows_ = {memory_.add_unwritten("rows", in_.queries * row * 4, 4), row * 4};
     multiply_keys(first, count);
     const float lowest = -INFINITY;
     for (size_t r = 0; r < in_.queries; ++r) {
-      memory_.write(rows_.at + r * rows_.stride, states_[r].data(), 3 * lanes_ * 4);
+      memory_.write(rows_.at + r * rows_.stride, states_[r].data(), state_vectors * lanes_ * 4);
       for (size_t p = count; p < (count + lanes_ - 1) / lanes_ * lanes_; ++p) {
         memory_.write(scores().at + r * rows_.stride + p * 4, &lowest, 4);
       }
@@ -147,7 +160,7 @@ class BlockRunner {
     weigh(first, count);
     multiply_values(first, count);
     for (size_t r = 0; r < in_.queries; ++r) {
-      memory_.read(rows_.at + r * rows_.stride, states_[r].data(), 3 * lanes_ * 4);
+      memory_.read(rows_.at + r * rows_.stride, states_[r].data(), state_vectors * lanes_ * 4);
     }
   }
 
@@ -156,10 +169,14 @@ class BlockRunner {
     const std::vector<float> sums = floats_of(memory_.bytes(sums_));
     for (size_t r = 0; r < in_.queries; ++r) {
       float sum = 0;
-      for (size_t j = 0; j < lanes_; ++j) sum += states_[r][lanes_ + j];
+      float surplus = 0;
+      for (size_t j = 0; j < lanes_; ++j) {
+        sum += states_[r][lanes_ + j];
+        surplus += states_[r][4 * lanes_ + j];
+      }
       const std::vector<Output> right = attend(in_, r, 0);
       for (size_t i = 0; i < in_.value_size; ++i) {
-        const float value = sum == 0 ? 0 : sums[r * in_.value_size + i] / sum;
+        const float value = sum == 0 ? 0 : (sums[r * in_.value_size + i] - surplus) / sum;
         if (std::fabs(value - right[i].value) <= right[i].error) continue;
         return "row " + std::to_string(r) + ", column " + std::to_string(i) + " is " +
                std::to_string(value) + ", not " + std::to_string(right[i].value);
@@ -174,7 +191,9 @@ class BlockRunner {
     size_t stride = 0;
   };
 
-  [[nodiscard]] Rows scores() const { return {rows_.at + 3 * lanes_ * 4, rows_.stride}; }
+  [[nodiscard]] Rows scores() const {
+    return {rows_.at + state_vectors * lanes_ * 4, rows_.stride};
+  }
 
   static void set(Arguments& arguments, ArgField field, uint64_t value) {
     arguments.field[static_cast<size_t>(field)] = value;
@@ -201,13 +220,15 @@ class BlockRunner {
 
   /// A copy of rows of K or V for each head, behind which nothing may be read.
   void set_positions(Arguments& arguments, const char* name, const std::vector<float>& all,
-                     const std::string& type, size_t size, size_t first, size_t count) {
+                     const std::string& type, size_t size, size_t first, size_t count,
+                     const std::vector<RowScale>& s8) {
     constexpr size_t gap = 6;
     const std::vector<float> some(
         all.begin() + static_cast<std::ptrdiff_t>(first * size),
         all.begin() + static_cast<std::ptrdiff_t>((first + count) * size));
     const size_t stride = row_bytes_of(type, size) + gap;
-    const std::vector<uint8_t> head = rows_of(some, count, size, type, gap);
+    const std::vector<uint8_t> head =
+        rows_of(some, count, size, type, gap, s8.empty() ? nullptr : &s8[first]);
     std::vector<uint8_t> bytes = head;
     const size_t head_stride = head.size() + stride;  // NaNs between them
     if (heads() == 2) {
@@ -225,9 +246,25 @@ class BlockRunner {
     set(a, ArgField::n, count);
     set(a, ArgField::k, in_.key_size);
     set(a, ArgField::lhs, ArgField::lhs_stride, {q_, in_.key_size * 4});
-    set_positions(a, "k", in_.k, in_.key_type, in_.key_size, first, count);
+    set_positions(a, "k", in_.k, in_.key_type, in_.key_size, first, count, in_.k_scales);
     set(a, ArgField::dst, ArgField::dst_stride, scores());
     run_stage(0, a);
+  }
+
+  /// Vectors of scales and of zero points of K, then V's, for each vector of positions.
+  [[nodiscard]] std::vector<float> scales_of(size_t first, size_t count) const {
+    std::vector<float> all;
+    for (size_t at = 0; at < count; at += lanes_) {
+      for (const std::vector<RowScale>* rows : {&in_.k_scales, &in_.v_scales}) {
+        for (const bool zeros : {false, true}) {
+          for (size_t i = at; i < at + lanes_; ++i) {
+            const RowScale& row = (*rows)[first + std::min(i, count - 1)];
+            all.push_back(zeros ? static_cast<float>(row.zero) : row.scale);
+          }
+        }
+      }
+    }
+    return all;
   }
 
   void weigh(size_t first, size_t count) {
@@ -236,6 +273,11 @@ class BlockRunner {
     set(a, ArgField::n, count);
     set(a, ArgField::dst, ArgField::dst_stride, rows_);
     a.min = static_cast<float>(slope_of(in_, 0));
+    a.max = in_.softcap;
+    uint64_t flags = in_.softcap == 0 ? 0 : 4;
+    if (!in_.k_scales.empty()) {
+      set(a, ArgField::rhs, memory_.add("scales", bytes_of(scales_of(first, count)), false, 4));
+    }
     if (!in_.mask.empty()) {
       const size_t vectors = (count + lanes_ - 1) / lanes_ * lanes_;
       std::vector<float> rows(in_.queries * vectors, 0);
@@ -247,8 +289,9 @@ class BlockRunner {
       set(a, ArgField::lhs, ArgField::lhs_stride,
           {memory_.add("mask", rows_of(rows, in_.queries, vectors, in_.mask_type, 0), false, 4),
            vectors * size});
-      set(a, ArgField::flags, in_.mask_type == "f16" ? 1 : 2);
+      flags += in_.mask_type == "f16" ? 1 : 2;
     }
+    set(a, ArgField::flags, flags);
     run_stage(1, a);
   }
 
@@ -258,7 +301,7 @@ class BlockRunner {
     set(a, ArgField::n, in_.value_size);
     set(a, ArgField::k, count);
     set(a, ArgField::lhs, ArgField::lhs_stride, rows_);
-    set_positions(a, "v", in_.v, in_.value_type, in_.value_size, first, count);
+    set_positions(a, "v", in_.v, in_.value_type, in_.value_size, first, count, in_.v_scales);
     set(a, ArgField::dst, ArgField::dst_stride, {sums_, in_.value_size * 4});
     run_stage(2, a);
   }
@@ -285,6 +328,7 @@ Attention random_attention(const Kernels& kernels, Random& random) {
   in.mask_type = random.of({"f16", "f32"});
   if (random.between(0, 2) != 0) fill_mask(in, 1, 17);
   if (random.between(0, 2) == 0) in.max_bias = 3;
+  if (random.between(0, 3) == 0) in.softcap = 2;
   return in;
 }
 
@@ -387,6 +431,10 @@ TEST_P(AttentionInterpreter, AgreesWithTheReferenceOnOtherFloats) {
   for (const char* type : {"f32", "bf16"}) expect_agreement(GetParam(), type, is_sanitized ? 1 : 3);
 }
 
+TEST_P(AttentionInterpreter, AgreesWithTheReferenceOnInt8) {
+  expect_agreement(GetParam(), "qai8dx", is_sanitized ? 2 : 6);
+}
+
 TEST_P(AttentionInterpreter, AgreesWithTheReferenceOnBlocks) {
   for (const char* type : {"qsi8c32", "qsi4c32"}) {
     expect_agreement(GetParam(), type, is_sanitized ? (is_long() ? 2 : 1) : 4);
@@ -396,7 +444,7 @@ TEST_P(AttentionInterpreter, AgreesWithTheReferenceOnBlocks) {
 /// Weights of one row of scores, of which the first is 0 and the largest.
 std::vector<float> weights_of(const Program& program, int64_t lanes,
                               const std::vector<float>& scores) {
-  std::vector<float> row(static_cast<size_t>(3 * lanes), 0);
+  std::vector<float> row(state_vectors * static_cast<size_t>(lanes), 0);
   std::fill(row.begin(), row.begin() + lanes, -FLT_MAX);
   row.insert(row.end(), scores.begin(), scores.end());
   Memory memory;
@@ -407,7 +455,7 @@ std::vector<float> weights_of(const Program& program, int64_t lanes,
   a.field[static_cast<size_t>(ArgField::dst)] = at;
   run(program, a, memory);
   const std::vector<float> found = floats_of(memory.bytes(at));
-  return {found.begin() + 3 * lanes, found.end()};
+  return {found.begin() + static_cast<std::ptrdiff_t>(state_vectors) * lanes, found.end()};
 }
 
 TEST_P(AttentionInterpreter, ExponentialsAreWithinTwoUnits) {

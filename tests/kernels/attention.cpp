@@ -38,8 +38,11 @@ class Placed {
            row_bytes_of(type_, index % values_);
   }
 
-  void put(const std::vector<float>& values) {
-    for (size_t i = 0; i < values.size(); i += values_) put_row(type_, &values[i], values_, at(i));
+  /// `s8`: of each row of a head, where that is the type.
+  void put(const std::vector<float>& values, const std::vector<RowScale>& s8 = {}) {
+    for (size_t i = 0; i < values.size(); i += values_) {
+      put_row(type_, &values[i], values_, at(i), s8.empty() ? RowScale{} : s8[i / values_]);
+    }
   }
 
   /// Takes the values out; nothing else may have been written.
@@ -66,6 +69,49 @@ class Placed {
   std::unique_ptr<GuardedBuffer> buffer_;
 };
 
+/// Scales and zero points of rows of s8, whose strides are any.
+class PlacedScales {
+ public:
+  PlacedScales(const std::vector<RowScale>& all, size_t kv_heads, const AttentionOptions& options)
+      : heads_(kv_heads),
+        heads_first_(options.heads_first),
+        rows_(all.size() / std::max<size_t>(kv_heads, 1)),
+        scales_("scales", bytes(all, sizeof(float)), options.flush),
+        zeros_("zeros", bytes(all, 1), options.flush) {
+    for (size_t i = 0; i < all.size(); ++i) {
+      std::memcpy(scales_.data() + index(i) * sizeof(float), &all[i].scale, sizeof(float));
+      std::memcpy(zeros_.data() + index(i), &all[i].zero, 1);
+      has_zeros_ = has_zeros_ || all[i].zero != 0;
+    }
+  }
+
+  [[nodiscard]] tw_position_scales args() const {
+    if (rows_ == 0) return {};
+    const size_t row = heads_first_ ? 1 : heads_;
+    const size_t head = heads_first_ ? rows_ : 1;
+    const auto* zeros = reinterpret_cast<const int8_t*>(zeros_.data());
+    return {scales_.data(),
+            row * sizeof(float),
+            head * sizeof(float),
+            has_zeros_ ? zeros : nullptr,
+            row,
+            head};
+  }
+
+ private:
+  static size_t bytes(const std::vector<RowScale>& all, size_t one) {
+    return std::max<size_t>(all.size() * one, 1);
+  }
+  [[nodiscard]] size_t index(size_t i) const {
+    return heads_first_ ? i % heads_ * rows_ + i / heads_ : i;
+  }
+
+  size_t heads_;
+  bool heads_first_, has_zeros_ = false;
+  size_t rows_;
+  GuardedBuffer scales_, zeros_;
+};
+
 struct Destroy {
   void operator()(tw_attention_plan* plan) const { tw_attention_destroy(plan); }
 };
@@ -80,7 +126,8 @@ AttentionPlan make_plan(const tw_attention& attention, const char* isa) {
 }
 
 tw_type type_of(const std::string& type) {
-  return type == "q4_0"   ? TW_TYPE_Q4_0
+  return type == "s8"     ? TW_S8
+         : type == "q4_0" ? TW_TYPE_Q4_0
          : type == "q8_0" ? TW_TYPE_Q8_0
          : type == "f16"  ? TW_F16
          : type == "bf16" ? TW_BF16
@@ -157,8 +204,10 @@ std::vector<float> run_attention(const Attention& in, const AttentionOptions& op
   rows_first.heads_first = true;
   Placed mask("mask", in.queries, in.mask_heads, in.positions, in.mask_type, rows_first);
   q.put(in.q);
-  k.put(in.k);
-  v.put(in.v);
+  k.put(in.k, in.k_scales);
+  v.put(in.v, in.v_scales);
+  const PlacedScales k_scales(in.k_scales, in.kv_heads, options);
+  const PlacedScales v_scales(in.v_scales, in.kv_heads, options);
   // Its reference has the heads outside.
   for (size_t i = 0; i < in.mask.size(); ++i) {
     const size_t head = i / in.positions / in.queries;
@@ -183,6 +232,8 @@ std::vector<float> run_attention(const Attention& in, const AttentionOptions& op
   args.out = out.data();
   args.out_stride = out.stride;
   args.out_head_stride = out.head_stride;
+  args.k_scales = k_scales.args();
+  args.v_scales = v_scales.args();
   if (!in.mask.empty()) {
     args.mask = mask.data();
     args.mask_type = type_of(in.mask_type);

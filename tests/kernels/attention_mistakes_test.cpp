@@ -76,12 +76,12 @@ TEST_F(AttentionMistakes, InPlans) {
   wrong = shape;
   wrong.key_type = TW_S32;
   EXPECT_EQ(create(wrong),
-            "tw_attention_create: attention.key_type is 4; TW_F32, TW_F16, TW_BF16, "
+            "tw_attention_create: attention.key_type is 4; TW_F32, TW_F16, TW_BF16, TW_S8, "
             "TW_TYPE_Q8_0 and TW_TYPE_Q4_0 are legal");
   wrong = shape;
-  wrong.value_type = TW_S8;
+  wrong.value_type = TW_U8;
   EXPECT_EQ(create(wrong),
-            "tw_attention_create: attention.value_type is 5; TW_F32, TW_F16, TW_BF16, "
+            "tw_attention_create: attention.value_type is 6; TW_F32, TW_F16, TW_BF16, TW_S8, "
             "TW_TYPE_Q8_0 and TW_TYPE_Q4_0 are legal");
   wrong = shape;
   wrong.key_type = TW_TYPE_Q8_0;
@@ -122,6 +122,17 @@ TEST_F(AttentionMistakes, InRuns) {
   EXPECT_EQ(tw_attention_run(nullptr, &args, 0), TW_INVALID);
   EXPECT_EQ(tw_attention_run(plan, nullptr, 0), TW_INVALID);
   EXPECT_EQ(tw_attention_divide(plan, &args, nullptr), TW_INVALID);
+}
+
+TEST_F(AttentionMistakes, InScalesOfInt8) {
+  shape.key_type = shape.value_type = TW_S8;
+  prepare();
+  const std::vector<float> scales(size_t{600} * 2, 1);
+  EXPECT_EQ(run(args), "tw_attention_run: args.k_scales.scales is null");
+  args.k_scales = {scales.data(), 8, 4, nullptr, 0, 0};
+  EXPECT_EQ(run(args), "tw_attention_run: args.v_scales.scales is null");
+  args.v_scales = args.k_scales;
+  EXPECT_EQ(run(args), "");
 }
 
 /// Nothing to do is legal; slices that there are none of do nothing.

@@ -85,9 +85,9 @@ TEST(Attention, SizesOfHeads) {
 
 /// Of K, and of V, at any address. Others have both of f16.
 TEST(Attention, TypesOfPositions) {
-  const char* const types[][2] = {{"q8_0", "q8_0"}, {"q8_0", "f16"},  {"f16", "q8_0"},
-                                  {"f32", "f32"},   {"bf16", "bf16"}, {"q4_0", "q4_0"},
-                                  {"q8_0", "q4_0"}};
+  const char* const types[][2] = {
+      {"q8_0", "q8_0"}, {"q8_0", "f16"},  {"f16", "q8_0"}, {"f32", "f32"}, {"bf16", "bf16"},
+      {"q4_0", "q4_0"}, {"q8_0", "q4_0"}, {"s8", "s8"},    {"s8", "q8_0"}, {"f16", "s8"}};
   constexpr size_t positions[] = {130, 1, 64, 5};
   size_t number = 0;
   for (const auto& [key_type, value_type] : types) {
@@ -115,7 +115,7 @@ TEST(Attention, TypesOfPositions) {
 /// So wide that K is read some positions at a time, in one piece or with gaps.
 TEST(Attention, OneQueryOfManyHeads) {
   size_t number = 0;
-  for (const char* type : {"f32", "f16"}) {
+  for (const char* type : {"f32", "f16", "s8"}) {
     for (const size_t positions : {5, 64, 203}) {
       for (const size_t group : {1, 4}) {
         Attention in;
@@ -170,6 +170,24 @@ TEST(Attention, SoftcapAndSinks) {
   in.sinks = {0, 5, -1, -INFINITY};
   expect_right(in);
   in.softcap = 0;
+  expect_right(in);
+}
+
+/// Scores of int8 are scaled before they are capped; zeros may be left out.
+TEST(Attention, SoftcapAndNoZerosOfInt8) {
+  Attention in;
+  in.key_type = in.value_type = "s8";
+  in = shape(3, 90, 4, 2, 64, 80, in);
+  in.softcap = 1.5F;
+  expect_right(in);
+  for (size_t i = 0; i < in.k_scales.size(); ++i) {
+    for (size_t j = 0; j < in.key_size; ++j) {
+      in.k[i * in.key_size + j] = static_cast<float>((i + j * 37) % 255) * in.k_scales[i].scale -
+                                  127 * in.k_scales[i].scale;
+    }
+    in.k_scales[i].zero = 0;
+  }
+  in.sinks = {0, 5, -1, -INFINITY};
   expect_right(in);
 }
 
@@ -229,6 +247,7 @@ TEST(Attention, IntrinsicsAndAssemblyGiveTheSameBits) {
                                           {"f16", 150},
                                           {"q8_0", 151},
                                           {"q4_0", 65},
+                                          {"s8", 65},
                                           {"f32", 70},
                                           {"bf16", 9}}) {
       Attention in;
@@ -287,7 +306,11 @@ TEST_P(AttentionKernel, KeepsItsCallersRegisters) {
 /// Weights of a row of such scores, of which the first is 0.
 std::vector<float> weights_of(const tw_attention_kernel& row, const std::vector<float>& scores) {
   const auto lanes = static_cast<std::ptrdiff_t>(row.kernel.tile_n);
-  std::vector<float> all(static_cast<size_t>(3 * lanes), 0);
+  constexpr std::ptrdiff_t state_vectors = 5;
+  std::vector<float> all(static_cast<size_t>(state_vectors * lanes), 0);
+  // Where positions have them: scales of 1, zero points of 0.
+  std::vector<float> beside(4 * scores.size());
+  for (size_t i = 0; i < beside.size(); ++i) beside[i] = i / row.kernel.tile_n % 2 == 0 ? 1 : 0;
   std::fill(all.begin(), all.begin() + lanes, -FLT_MAX);
   all.insert(all.end(), scores.begin(), scores.end());
   tw_args args{};
@@ -295,9 +318,10 @@ std::vector<float> weights_of(const tw_attention_kernel& row, const std::vector<
   args.m = 1;
   args.n = scores.size();
   args.dst = all.data();
+  args.rhs = beside.data();
   args.lhs = all.data();  // no mask is read, but C's null must not be moved, not even by 0
   row.kernel.run(&args);
-  return {all.begin() + 3 * lanes, all.end()};
+  return {all.begin() + state_vectors * lanes, all.end()};
 }
 
 class AttentionWeights : public AttentionKernel {};

@@ -17,11 +17,12 @@ struct Attention {
   size_t queries = 1, positions = 1;
   size_t heads = 1, kv_heads = 1;
   size_t key_size = 64, value_size = 64;
-  std::string key_type = "f16", value_type = "f16";  ///< or "q8_0"
+  std::string key_type = "f16", value_type = "f16";  ///< as rows_reference.h has them
   std::string mask_type = "f16";
-  std::vector<float> q;      ///< [queries][heads][key_size]
-  std::vector<float> k;      ///< [positions][kv_heads][key_size], values of its type
-  std::vector<float> v;      ///< [positions][kv_heads][value_size], likewise
+  std::vector<float> q;  ///< [queries][heads][key_size]
+  std::vector<float> k;  ///< [positions][kv_heads][key_size], values of its type
+  std::vector<float> v;  ///< [positions][kv_heads][value_size], likewise
+  std::vector<RowScale> k_scales, v_scales;  ///< [positions][kv_heads], of s8
   std::vector<float> mask;   ///< [mask_heads][queries][positions], values of its type; or none
   size_t mask_heads = 1;     ///< 1 or heads
   std::vector<float> sinks;  ///< [heads], or none
@@ -40,6 +41,11 @@ inline double slope_of(const Attention& in, size_t head) {
   return std::exp2(-double{in.max_bias} / 2 / power * (2 * (number - power) + 1));
 }
 
+/// What a value of a row of s8 may be smaller than what is summed up for it: code and zero point.
+inline double summed_apart(const std::vector<RowScale>& scales, size_t row) {
+  return scales.empty() ? 0 : 2 * std::fabs(double{scales[row].scale} * scales[row].zero);
+}
+
 /// A score, and how far an f32 may be from it.
 struct Score {
   double value = 0, error = 0;
@@ -49,12 +55,14 @@ constexpr double unit = 0x1p-24;  ///< of rounding, relative
 
 inline Score score_of(const Attention& in, size_t query, size_t head, size_t position) {
   const float* q = &in.q[(query * in.heads + head) * in.key_size];
-  const float* k = &in.k[(position * in.kv_heads + head / in.group()) * in.key_size];
+  const size_t row_of_k = position * in.kv_heads + head / in.group();
+  const float* k = &in.k[row_of_k * in.key_size];
+  const double apart = summed_apart(in.k_scales, row_of_k);
   double sum = 0;
   double sizes = 0;
   for (size_t i = 0; i < in.key_size; ++i) {
     sum += double{q[i]} * k[i];
-    sizes += std::fabs(double{q[i]} * k[i]);
+    sizes += std::fabs(double{q[i]}) * (std::fabs(double{k[i]}) + apart);
   }
   const double scale = std::fabs(double{in.scale});
   Score score{sum * in.scale, static_cast<double>(in.key_size + 4) * unit * sizes * scale};
@@ -97,10 +105,12 @@ inline std::vector<Output> attend(const Attention& in, size_t query, size_t head
     if (std::isfinite(below)) relative += 2 * unit * std::fabs(below);
     weights += weight;
     off += weight == 0 ? 0 : weight * relative;
+    const size_t row = p * in.kv_heads + head / in.group();
+    const double apart = summed_apart(in.v_scales, row);
     for (size_t i = 0; i < in.value_size; ++i) {
-      const double value = in.v[(p * in.kv_heads + head / in.group()) * in.value_size + i];
+      const double value = in.v[row * in.value_size + i];
       out[i].value += weight * value;
-      sizes[i] += weight * std::fabs(value);
+      sizes[i] += weight * (std::fabs(value) + apart);
       sums_off[i] += weight == 0 ? 0 : weight * std::fabs(value) * relative;
     }
   }
@@ -122,9 +132,30 @@ inline void fill_attention(Attention& in, uint32_t seed) {
     for (float& x : values) x = static_cast<float>(static_cast<int>(random() % 4001) - 2000) / 1000;
     round_rows(type, values);
   };
+  /// Such that values are exact.
+  const auto fill_codes = [&](std::vector<float>& values, size_t row_values,
+                              std::vector<RowScale>& scales) {
+    constexpr int8_t zeros[] = {-128, -37, 0, 5, 127};
+    for (RowScale& s8 : scales) {
+      s8 = {static_cast<float>(1 + random() % 63) / 4096, zeros[random() % 5]};
+    }
+    for (size_t i = 0; i < values.size(); ++i) {
+      const RowScale& s8 = scales[i / row_values];
+      const int code = random() % 8 == 0 ? -128 : static_cast<int>(random() % 256) - 128;
+      values[i] = static_cast<float>(code - s8.zero) * s8.scale;
+    }
+  };
+  const auto fill_rows = [&](std::vector<float>& values, size_t row_values, const std::string& type,
+                             std::vector<RowScale>& scales) {
+    const size_t rows = in.positions * in.kv_heads;
+    scales.resize(type == "s8" ? rows : 0);
+    values.resize(rows * row_values);
+    if (type == "s8") return fill_codes(values, row_values, scales);
+    fill(values, values.size(), type);
+  };
   fill(in.q, in.queries * in.heads * in.key_size, "f32");
-  fill(in.k, in.positions * in.kv_heads * in.key_size, in.key_type);
-  fill(in.v, in.positions * in.kv_heads * in.value_size, in.value_type);
+  fill_rows(in.k, in.key_size, in.key_type, in.k_scales);
+  fill_rows(in.v, in.value_size, in.value_type, in.v_scales);
   in.scale = 2 / std::sqrt(static_cast<float>(in.key_size));
 }
 

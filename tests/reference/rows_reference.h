@@ -1,5 +1,5 @@
-// Rows of values in memory, as K and V are: floats, or ggml's blocks of q8_0 and q4_0, told byte by
-// byte. Shares no code with the generator.
+// Rows of values in memory, as K and V are: floats, ggml's blocks of q8_0 and q4_0, told byte by
+// byte, or s8, int8 with a scale and a zero point elsewhere. Shares no code with the generator.
 #pragma once
 
 #include <algorithm>
@@ -29,8 +29,15 @@ inline bool has_blocks(const std::string& type) {
   return block_type(type).bytes != 0;
 }
 
+/// Of a row of s8, whose values are (code - zero) * scale.
+struct RowScale {
+  float scale = 1;
+  int8_t zero = 0;
+};
+
 /// Of so many values; of blocks whole ones.
 inline size_t row_bytes_of(const std::string& type, size_t values) {
+  if (type == "s8") return values;
   if (has_blocks(type)) return values / block_values * block_type(type).bytes;
   return values * bytes_of_float(type);
 }
@@ -64,7 +71,14 @@ inline void round_rows(const std::string& type, std::vector<float>& values) {
 }
 
 /// Writes values that the type holds.
-inline void put_row(const std::string& type, const float* values, size_t count, uint8_t* at) {
+inline void put_row(const std::string& type, const float* values, size_t count, uint8_t* at,
+                    RowScale s8 = {}) {
+  if (type == "s8") {
+    for (size_t i = 0; i < count; ++i) {
+      at[i] = static_cast<uint8_t>(static_cast<int>(values[i] / s8.scale) + s8.zero);
+    }
+    return;
+  }
   if (!has_blocks(type)) {
     for (size_t i = 0; i < count; ++i) {
       const uint32_t bits = float_bits(type, values[i]);

@@ -240,10 +240,11 @@ typedef struct tw_depthwise_kernel {
  * and the m rows of queries that share each, which stand behind those of the head before. Numbers
  * of vectors are those of the kernels' ISA, whose lanes (tile_n of TW_ATTENTION_WEIGHTS) divide the
  * sizes of heads. Rows of scores, which become weights, are the caller's scratch, and so is what
- * stands in front of each: a state of three vectors, which are its largest score, the same in all
- * lanes; the sum of its weights, which is what the lanes add up to; and what the latest block
- * multiplied earlier sums by. It begins with a finite largest score
- * (-FLT_MAX) and a sum of 0. */
+ * stands in front of each: a state of five vectors, which are its largest score, the same in all
+ * lanes; the sum of its weights, which is what the lanes add up to; what the latest block
+ * multiplied earlier sums by; and, where positions have scales, minus the sum of the row's q, in
+ * all lanes, and what all its outputs' sums are too large by, likewise. It begins with a finite
+ * largest score (-FLT_MAX) and sums of 0. */
 typedef enum tw_attention_stage {
   /* dst[row][position] = sum over k values of lhs[row] (f32) * rhs[position], where rhs_stride is
    * bytes from position to position; of blocks, whole ones. n positions, of which none beyond is
@@ -253,7 +254,10 @@ typedef enum tw_attention_stage {
   TW_ATTENTION_SCORES = 1,
   /* dst[row] are a state and n scores, which become weights: exp(score + slope * mask - largest of
    * the row so far). Whole vectors: behind n scores stand others, -infinity. lhs: rows of the mask,
-   * of flags 1 f16 and of flags 2 f32, as long; flags 0: there is none. min: the slope. */
+   * of flags 1 f16 and of flags 2 f32, as long; of neither there is none. min: the slope. Flags
+   * 4: max * tanh(score) is in the score's place before that. Of int8 positions rhs is, for each
+   * vector of them, one of K's scales, one of its zero points, and those of V; the score is
+   * (score - zero * sum of q) * scale first, and weights are multiplied by V's scales last. */
   TW_ATTENTION_WEIGHTS,
   /* dst[row][column] = dst[row][column] * the state's third vector + sum over k positions of
    * weight[row][position] * rhs[position][column]. n columns; lhs[row]: the state and weights.
