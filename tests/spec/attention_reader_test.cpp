@@ -75,7 +75,7 @@ TEST_F(AttentionReader, MistakesSayWhereAndWhatIsLegal) {
                   "family: attention_f32_f32_qsi8cx\nlhs: {format: f32}\nrhs: {format: qsi8cx}\n"
                   "dst: f32\nkernels:\n"),
             "s.yaml:6:11: no attention of f32 to qsi8cx makes f32: queries and outputs are f32, K "
-            "and V qsi4c32 or qsi8c32 or f32 or f16 or bf16");
+            "and V qai8dx or qsi4c32 or qsi8c32 or f32 or f16 or bf16");
   EXPECT_EQ(error("isa: avx2, stage: scores, tile: {m: 1, n: 4}, taps: 3x3"),
             "s.yaml:6:52: unknown key 'taps'; known keys: isa, stage, tile, print, spills");
 }
