@@ -26,42 +26,10 @@ static void decode_int8(const unsigned char *block, float *decoded) {
   decode_bits(block, 8, decoded);
 }
 
-const format int2 = {.order = TW_NXK,
-                     .values = 4,
-                     .bytes = 1,
-                     .make = make_byte,
-                     .decode = decode_int2,
-                     .has_scales = 1};
-const format int2_zero = {.order = TW_NXK,
-                          .values = 4,
-                          .bytes = 1,
-                          .make = make_byte,
-                          .decode = decode_int2,
-                          .has_scales = 1,
-                          .has_zero_points = 1};
-const format int4 = {.order = TW_NXK,
-                     .values = 2,
-                     .bytes = 1,
-                     .make = make_byte,
-                     .decode = decode_int4,
-                     .has_scales = 1};
-const format int4_zero = {.order = TW_NXK,
-                          .values = 2,
-                          .bytes = 1,
-                          .make = make_byte,
-                          .decode = decode_int4,
-                          .has_scales = 1,
-                          .has_zero_points = 1};
-const format int8 = {.order = TW_NXK,
-                     .values = 1,
-                     .bytes = 1,
-                     .make = make_byte,
-                     .decode = decode_int8,
-                     .has_scales = 1};
-const format int8_zero = {.order = TW_NXK,
-                          .values = 1,
-                          .bytes = 1,
-                          .make = make_byte,
-                          .decode = decode_int8,
-                          .has_scales = 1,
-                          .has_zero_points = 1};
+/* Order, values, bytes, make, decode, has_scales, has_zero_points. */
+const format int2 = {TW_NXK, 4, 1, make_byte, decode_int2, 1, 0};
+const format int2_zero = {TW_NXK, 4, 1, make_byte, decode_int2, 1, 1};
+const format int4 = {TW_NXK, 2, 1, make_byte, decode_int4, 1, 0};
+const format int4_zero = {TW_NXK, 2, 1, make_byte, decode_int4, 1, 1};
+const format int8 = {TW_NXK, 1, 1, make_byte, decode_int8, 1, 0};
+const format int8_zero = {TW_NXK, 1, 1, make_byte, decode_int8, 1, 1};

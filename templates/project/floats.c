@@ -37,9 +37,7 @@ static void decode_bf16(const unsigned char *block, float *decoded) {
   *decoded = tw_f32_of_bf16(tw_load_u16(block));
 }
 
-const format f32 = {
-    .order = TW_NXK, .values = 1, .bytes = 4, .make = make_f32, .decode = decode_f32};
-const format f16 = {
-    .order = TW_NXK, .values = 1, .bytes = 2, .make = make_f16, .decode = decode_f16};
-const format bf16 = {
-    .order = TW_NXK, .values = 1, .bytes = 2, .make = make_bf16, .decode = decode_bf16};
+/* Order, values, bytes, make, decode, has_scales, has_zero_points. */
+const format f32 = {TW_NXK, 1, 4, make_f32, decode_f32, 0, 0};
+const format f16 = {TW_NXK, 1, 2, make_f16, decode_f16, 0, 0};
+const format bf16 = {TW_NXK, 1, 2, make_bf16, decode_bf16, 0, 0};

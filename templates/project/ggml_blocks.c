@@ -77,15 +77,10 @@ static void decode_q1_0(const unsigned char *block, float *decoded) {
   for (int i = 0; i < 128; ++i) decoded[i] = bit(block + 2, i) ? scale : -scale;
 }
 
-const format q1_0 = {
-    .order = TW_Q1_0, .values = 128, .bytes = 18, .make = make_q1_0, .decode = decode_q1_0};
-const format q4_0 = {
-    .order = TW_Q4_0, .values = 32, .bytes = 18, .make = make_q4_0, .decode = decode_q4_0};
-const format q4_1 = {
-    .order = TW_Q4_1, .values = 32, .bytes = 20, .make = make_q4_1, .decode = decode_q4_1};
-const format q5_0 = {
-    .order = TW_Q5_0, .values = 32, .bytes = 22, .make = make_q5_0, .decode = decode_q5_0};
-const format q5_1 = {
-    .order = TW_Q5_1, .values = 32, .bytes = 24, .make = make_q5_1, .decode = decode_q5_1};
-const format q8_0 = {
-    .order = TW_Q8_0, .values = 32, .bytes = 34, .make = make_q8_0, .decode = decode_q8_0};
+/* Order, values, bytes, make, decode, has_scales, has_zero_points. */
+const format q1_0 = {TW_Q1_0, 128, 18, make_q1_0, decode_q1_0, 0, 0};
+const format q4_0 = {TW_Q4_0, 32, 18, make_q4_0, decode_q4_0, 0, 0};
+const format q4_1 = {TW_Q4_1, 32, 20, make_q4_1, decode_q4_1, 0, 0};
+const format q5_0 = {TW_Q5_0, 32, 22, make_q5_0, decode_q5_0, 0, 0};
+const format q5_1 = {TW_Q5_1, 32, 24, make_q5_1, decode_q5_1, 0, 0};
+const format q8_0 = {TW_Q8_0, 32, 34, make_q8_0, decode_q8_0, 0, 0};

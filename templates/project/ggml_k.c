@@ -109,17 +109,11 @@ static void decode_q6_k(const unsigned char *block, float *decoded) {
   }
 }
 
-const format q2_k = {
-    .order = TW_Q2_K, .values = 256, .bytes = 84, .make = make_q2_k, .decode = decode_q2_k};
-const format q3_k = {
-    .order = TW_Q3_K, .values = 256, .bytes = 110, .make = make_q3_k, .decode = decode_q3_k};
-const format iq2_flat = {
-    .order = TW_IQ2_FLAT, .values = 256, .bytes = 110, .make = make_q3_k, .decode = decode_iq2};
-const format iq1_flat = {
-    .order = TW_IQ1_FLAT, .values = 256, .bytes = 110, .make = make_q3_k, .decode = decode_iq1};
-const format q4_k = {
-    .order = TW_Q4_K, .values = 256, .bytes = 144, .make = make_q4_k, .decode = decode_q4_k};
-const format q5_k = {
-    .order = TW_Q5_K, .values = 256, .bytes = 176, .make = make_q5_k, .decode = decode_q5_k};
-const format q6_k = {
-    .order = TW_Q6_K, .values = 256, .bytes = 210, .make = make_q6_k, .decode = decode_q6_k};
+/* Order, values, bytes, make, decode, has_scales, has_zero_points. */
+const format q2_k = {TW_Q2_K, 256, 84, make_q2_k, decode_q2_k, 0, 0};
+const format q3_k = {TW_Q3_K, 256, 110, make_q3_k, decode_q3_k, 0, 0};
+const format iq2_flat = {TW_IQ2_FLAT, 256, 110, make_q3_k, decode_iq2, 0, 0};
+const format iq1_flat = {TW_IQ1_FLAT, 256, 110, make_q3_k, decode_iq1, 0, 0};
+const format q4_k = {TW_Q4_K, 256, 144, make_q4_k, decode_q4_k, 0, 0};
+const format q5_k = {TW_Q5_K, 256, 176, make_q5_k, decode_q5_k, 0, 0};
+const format q6_k = {TW_Q6_K, 256, 210, make_q6_k, decode_q6_k, 0, 0};

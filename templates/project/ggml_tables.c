@@ -76,21 +76,10 @@ static void decode_iq3_xxs(const unsigned char *block, float *decoded) {
   look_up_all(block, iq3_xxs, decoded);
 }
 
-const format iq4_nl = {
-    .order = TW_IQ4_NL, .values = 32, .bytes = 18, .make = make_iq4_nl, .decode = decode_iq4_nl};
-const format iq4_xs = {
-    .order = TW_IQ4_XS, .values = 256, .bytes = 136, .make = make_iq4_xs, .decode = decode_iq4_xs};
-const format iq3_s_flat = {.order = TW_IQ3_S_FLAT,
-                           .values = 256,
-                           .bytes = 136,
-                           .make = make_iq4_xs,
-                           .decode = decode_iq3_s};
-const format iq3_xxs_flat = {.order = TW_IQ3_XXS_FLAT,
-                             .values = 256,
-                             .bytes = 136,
-                             .make = make_iq4_xs,
-                             .decode = decode_iq3_xxs};
-const format mxfp4 = {
-    .order = TW_MXFP4, .values = 32, .bytes = 17, .make = make_mxfp4, .decode = decode_mxfp4};
-const format nvfp4 = {
-    .order = TW_NVFP4, .values = 64, .bytes = 36, .make = make_nvfp4, .decode = decode_nvfp4};
+/* Order, values, bytes, make, decode, has_scales, has_zero_points. */
+const format iq4_nl = {TW_IQ4_NL, 32, 18, make_iq4_nl, decode_iq4_nl, 0, 0};
+const format iq4_xs = {TW_IQ4_XS, 256, 136, make_iq4_xs, decode_iq4_xs, 0, 0};
+const format iq3_s_flat = {TW_IQ3_S_FLAT, 256, 136, make_iq4_xs, decode_iq3_s, 0, 0};
+const format iq3_xxs_flat = {TW_IQ3_XXS_FLAT, 256, 136, make_iq4_xs, decode_iq3_xxs, 0, 0};
+const format mxfp4 = {TW_MXFP4, 32, 17, make_mxfp4, decode_mxfp4, 0, 0};
+const format nvfp4 = {TW_NVFP4, 64, 36, make_nvfp4, decode_nvfp4, 0, 0};
