@@ -38,7 +38,7 @@ struct SweepOptions {
   std::string templates;
 };
 int run_sweep(const SweepOptions& options);
-void add_sweep(CLI::App& app, SweepOptions& options, std::string& templates, int& status);
+void add_sweep(CLI::App& app, SweepOptions& options, int& status);
 
 struct ListOptions {
   std::vector<std::string> specs;

@@ -2,11 +2,11 @@
 // written, or a check found differences; 2 wrong usage.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
 
 #include "command/commands.h"
+#include "command/options.h"
 
 namespace {
 
@@ -26,7 +26,6 @@ struct CommandLine {
   tw::ReportOptions report;
   tw::ShipOptions ship;
   tw::NewProjectOptions new_project;
-  std::string templates;
   int status = 0;
 
   CommandLine() {
@@ -51,7 +50,7 @@ struct CommandLine {
     add_list();
     add_explain();
     add_device();
-    tw::add_sweep(app, sweep, templates, status);
+    tw::add_sweep(app, sweep, status);
     add_workload();
     tw::add_tune(app, tune, status);
     tw::add_records(app, records, status);
@@ -61,9 +60,9 @@ struct CommandLine {
   }
 
  private:
-  CLI::App* add(const std::string& name, const std::string& about, const std::string& examples) {
-    CLI::App* command = app.add_subcommand(name, about);
-    command->footer("Examples:\n" + examples);
+  CLI::App* add(const std::string& name, const std::string& about, const std::string& examples,
+                std::string& templates) {
+    CLI::App* command = tw::add_command(app, name, about, examples);
     command->add_option("--templates", templates,
                         "Folder of instruction tables and skeletons (default: the ones of this "
                         "command's source tree or installation)");
@@ -71,11 +70,8 @@ struct CommandLine {
   }
 
   static void add_specs(CLI::App* command, std::vector<std::string>& specs) {
-    command
-        ->add_option("--spec", specs,
-                     "Spec; may be given several times (default: all shipped ones)")
-        ->type_name("FILE")
-        ->allow_extra_args(false);
+    tw::add_values(command, "--spec", specs, "FILE",
+                   "Spec; may be given several times (default: all shipped ones)");
   }
 
   void add_generate() {
@@ -83,77 +79,62 @@ struct CommandLine {
         add("generate", "Write kernels, packers and their registry from specs.",
             "  tilewright generate                                     all shipped specs\n"
             "  tilewright generate --check                             is generated/ up to date?\n"
-            "  tilewright generate --spec mine.yaml --out my_kernels   a folder that stands alone");
+            "  tilewright generate --spec mine.yaml --out my_kernels   a folder that stands alone",
+            generate.templates);
     add_specs(command, generate.specs);
-    command
-        ->add_option("--out", generate.out,
-                     "Folder to write, made if missing (default: generated/ of the source tree)")
-        ->type_name("DIR");
+    tw::add_value(command, "--out", generate.out, "DIR",
+                  "Folder to write, made if missing (default: generated/ of the source tree)");
     command->add_flag("--check", generate.check,
                       "Write nothing; list files that differ, are missing or are no longer "
                       "generated, and exit with 1 if there are any");
-    command->callback([this] {
-      generate.templates = templates;
-      status = tw::run_generate(generate);
-    });
+    command->callback([this] { status = tw::run_generate(generate); });
   }
 
   void add_list() {
     CLI::App* command = add("list", "List the kernels that specs ask for, without making them.",
                             "  tilewright list\n"
                             "  tilewright list --spec mine.yaml\n"
-                            "  tilewright list --matrix   families by ISAs");
+                            "  tilewright list --matrix   families by ISAs",
+                            list.templates);
     add_specs(command, list.specs);
     command->add_flag(
         "--matrix", list.matrix,
         "What each family has on each ISA (C, assembly, a tile for one row, packers), "
         "or why it has nothing there");
-    command->callback([this] {
-      list.templates = templates;
-      status = tw::run_list(list);
-    });
+    command->callback([this] { status = tw::run_list(list); });
   }
 
   void add_explain() {
     CLI::App* command =
         add("explain", "Show a kernel's registers, instructions and predicted cycles.",
             "  tilewright explain f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni\n"
-            "  tilewright explain --spec mine.yaml --core cortex-a510 8x8_neon_i8mm");
+            "  tilewright explain --spec mine.yaml --core cortex-a510 8x8_neon_i8mm",
+            explain.templates);
     add_specs(command, explain.specs);
     command->add_option("KERNEL", explain.kernel, "Name, or a part that only one kernel has")
         ->required();
-    command
-        ->add_option("--core", explain.core,
-                     "Core model, a file of templates/core (default: the one that the kernel is "
-                     "scheduled for)")
-        ->type_name("NAME");
-    command->callback([this] {
-      explain.templates = templates;
-      status = tw::run_explain(explain);
-    });
+    tw::add_value(command, "--core", explain.core, "NAME",
+                  "Core model, a file of templates/core (default: the one that the kernel is "
+                  "scheduled for)");
+    command->callback([this] { status = tw::run_explain(explain); });
   }
 
   void add_device() {
     CLI::App* command =
         add("device", "Show what this machine is and which ISAs it runs.",
             "  tilewright device\n"
-            "  tilewright device --json > mine.json   a description to plan with elsewhere");
+            "  tilewright device --json > mine.json   a description to plan with elsewhere",
+            device.templates);
     command->add_flag("--json", device.json, "Print the description as JSON, without ISAs");
-    command->callback([this] {
-      device.templates = templates;
-      status = tw::run_device(device);
-    });
+    command->callback([this] { status = tw::run_device(device); });
   }
 
   void add_workload() {
-    CLI::App* command = app.add_subcommand("workload", "Write the workload of a model.");
-    command->footer(
-        "Examples:\n"
-        "  tilewright workload model.gguf\n"
-        "  tilewright workload model.gguf -o model.yaml");
+    CLI::App* command = tw::add_command(app, "workload", "Write the workload of a model.",
+                                        "  tilewright workload model.gguf\n"
+                                        "  tilewright workload model.gguf -o model.yaml");
     command->add_option("MODEL", workload.model, "GGUF file")->required();
-    command->add_option("-o,--out", workload.out, "File to write (default: print it)")
-        ->type_name("FILE");
+    tw::add_value(command, "-o,--out", workload.out, "FILE", "File to write (default: print it)");
     command->callback([this] { status = tw::run_workload(workload); });
   }
 
@@ -163,49 +144,34 @@ struct CommandLine {
         "  tilewright ship --kernel tw_matmul_clamp_f32_f32_f32p16x1_6x16_avx2_u4_far_asm --out "
         "shipped\n"
         "  tilewright ship --records mine.jsonl --workload tuned.yaml --out shipped\n"
-        "  cmake -S shipped -B build && cmake --build build && (cd build && ctest)");
-    command
-        ->add_option("--kernel", ship.kernels,
-                     "Kernel by its registry row (generated/KERNELS.md has them); may be given "
-                     "several times. Portable C for the same weights comes with it")
-        ->type_name("NAME")
-        ->allow_extra_args(false);
-    command
-        ->add_option("--records", ship.records,
-                     "File of records; may be given several times: what is fastest for the "
-                     "workload on each kind of core in them")
-        ->type_name("FILE")
-        ->allow_extra_args(false);
-    command
-        ->add_option("--workload", ship.workload,
-                     "Workload that was tuned: what is fastest for it by --records, else by the "
-                     "records that ship")
-        ->type_name("FILE");
+        "  cmake -S shipped -B build && cmake --build build && (cd build && ctest)",
+        ship.templates);
+    tw::add_values(command, "--kernel", ship.kernels, "NAME",
+                   "Kernel by its registry row (generated/KERNELS.md has them); may be given "
+                   "several times. Portable C for the same weights comes with it");
+    tw::add_values(command, "--records", ship.records, "FILE",
+                   "File of records; may be given several times: what is fastest for the "
+                   "workload on each kind of core in them");
+    tw::add_value(command, "--workload", ship.workload, "FILE",
+                  "Workload that was tuned: what is fastest for it by --records, else by the "
+                  "records that ship");
     add_specs(command, ship.specs);
-    command
-        ->add_option("--out", ship.out,
-                     "Folder to write, made if missing; with other files in it: refused")
-        ->type_name("DIR")
+    tw::add_value(command, "--out", ship.out, "DIR",
+                  "Folder to write, made if missing; with other files in it: refused")
         ->required();
-    command->callback([this] {
-      ship.templates = templates;
-      status = tw::run_ship(ship);
-    });
+    command->callback([this] { status = tw::run_ship(ship); });
   }
 
   void add_new_project() {
     CLI::App* command =
         add("new-project", "Write a small engine in C that runs the layers of a workload.",
             "  tilewright new-project my_engine --for tuned.yaml\n"
-            "  cmake -S my_engine -B my_build -DCMAKE_PREFIX_PATH=/opt/tilewright");
+            "  cmake -S my_engine -B my_build -DCMAKE_PREFIX_PATH=/opt/tilewright",
+            new_project.templates);
     command->add_option("DIR", new_project.folder, "Folder to write: empty, or made")->required();
-    command->add_option("--for", new_project.workload, "Workload whose layers it runs")
-        ->type_name("FILE")
+    tw::add_value(command, "--for", new_project.workload, "FILE", "Workload whose layers it runs")
         ->required();
-    command->callback([this] {
-      new_project.templates = templates;
-      status = tw::run_new_project(new_project);
-    });
+    command->callback([this] { status = tw::run_new_project(new_project); });
   }
 };
 

@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cmath>
 
 #include "command/commands.h"
 #include "command/kernel_facts.h"
+#include "command/options.h"
 #include "command/places.h"
 #include "command/record_layers.h"
 #include "tuner/layers.h"
@@ -134,8 +134,7 @@ int regret(const std::vector<std::string>& files) {
 
 CLI::App* add(CLI::App* records, const char* name, const char* about, const char* examples,
               std::vector<std::string>& files) {
-  CLI::App* command = records->add_subcommand(name, about);
-  command->footer(fmt::format("Examples:\n{}", examples));
+  CLI::App* command = add_command(*records, name, about, examples);
   command->add_option("FILE", files, "Files of records, a line each")->required();
   return command;
 }
@@ -143,15 +142,13 @@ CLI::App* add(CLI::App* records, const char* name, const char* about, const char
 }  // namespace
 
 void add_records(CLI::App& app, RecordsOptions& options, int& status) {
-  CLI::App* records = app.add_subcommand("records", "Check, merge and compare measurements.");
+  CLI::App* records = add_command(app, "records", "Check, merge and compare measurements.",
+                                  "  tilewright records check phone.jsonl\n"
+                                  "  tilewright records merge phone.jsonl desk.jsonl -o all.jsonl\n"
+                                  "  tilewright records best all.jsonl\n"
+                                  "  tilewright records regret all.jsonl\n"
+                                  "\nEach has --help with more.");
   records->require_subcommand(1);
-  records->footer(
-      "Examples:\n"
-      "  tilewright records check phone.jsonl\n"
-      "  tilewright records merge phone.jsonl desk.jsonl -o all.jsonl\n"
-      "  tilewright records best all.jsonl\n"
-      "  tilewright records regret all.jsonl\n"
-      "\nEach has --help with more.");
   add(records, "check", "Count good and bad lines; exit with 1 if there are bad ones.",
       "  tilewright records check phone.jsonl\n"
       "  tilewright records check *.jsonl        bad lines have their numbers and what is wrong",
@@ -162,9 +159,9 @@ void add_records(CLI::App& app, RecordsOptions& options, int& status) {
           "  tilewright records merge phone.jsonl desk.jsonl -o both.jsonl    a new file\n"
           "  tilewright records merge both.jsonl phone.jsonl -o both.jsonl    replaces an input",
           options.files);
-  merging->add_option("-o,--out", options.out, "File to write: a new one or one of the inputs")
-      ->required()
-      ->type_name("FILE");
+  add_value(merging, "-o,--out", options.out, "FILE",
+            "File to write: a new one or one of the inputs")
+      ->required();
   merging->callback([&] { status = merge(options.files, options.out); });
   CLI::App* shortening = add(
       records, "shorten",
@@ -172,9 +169,8 @@ void add_records(CLI::App& app, RecordsOptions& options, int& status) {
       "best of each layout, without samples.",
       "  tilewright records shorten phone.jsonl -o short.jsonl    for others, or to ship",
       options.files);
-  shortening->add_option("-o,--out", options.out, "File to write, which must not exist")
+  add_value(shortening, "-o,--out", options.out, "FILE", "File to write, which must not exist")
       ->required()
-      ->type_name("FILE")
       ->check(CLI::NonexistentPath);
   shortening->callback([&] { status = shorten(options.files, options.out); });
   add(records, "best",

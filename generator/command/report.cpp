@@ -2,10 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-
 #include "command/commands.h"
 #include "command/kernel_facts.h"
+#include "command/options.h"
 #include "command/places.h"
 #include "emit/write_tree.h"
 #include "tuner/record_file.h"
@@ -38,20 +37,15 @@ void write_report(const ReportOptions& options) {
 }
 
 void add_report(CLI::App& app, ReportOptions& options) {
-  CLI::App* command = app.add_subcommand(
-      "report", "Write a page that shows what records say: who wins, by how much, how sure.");
-  command->footer(
-      "Examples:\n"
+  CLI::App* command = add_command(
+      app, "report", "Write a page that shows what records say: who wins, by how much, how sure.",
       "  tilewright report --records mine.jsonl\n"
       "  tilewright report --records phone.jsonl --records desk.jsonl -o both.html\n"
       "\nThe page is one file that needs no network. It replaces an older report, no other file.");
-  command->add_option("--records", options.records, "File of records; may be given several times")
-      ->type_name("FILE")
-      ->required()
-      ->allow_extra_args(false);
-  command->add_option("-o,--out", options.out, "Page to write")
-      ->type_name("FILE")
-      ->capture_default_str();
+  add_values(command, "--records", options.records, "FILE",
+             "File of records; may be given several times")
+      ->required();
+  add_value(command, "-o,--out", options.out, "FILE", "Page to write")->capture_default_str();
   command->callback([&options] { write_report(options); });
 }
 

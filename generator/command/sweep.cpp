@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
 #include <stdexcept>
 
+#include "command/options.h"
 #include "command/tune.h"
 #include "emit/write_tree.h"
 #include "pipeline/kernel_names.h"
@@ -187,52 +187,35 @@ int run_sweep(const SweepOptions& options) {
   return 0;
 }
 
-void add_sweep(CLI::App& app, SweepOptions& options, std::string& templates, int& status) {
-  CLI::App* command = app.add_subcommand(
-      "sweep", "Make every tile of a family that fits an ISA, order them, measure the best.");
-  command->footer(
-      "Examples:\n"
+void add_sweep(CLI::App& app, SweepOptions& options, int& status) {
+  CLI::App* command = add_command(
+      app, "sweep", "Make every tile of a family that fits an ISA, order them, measure the best.",
       "  tilewright sweep matmul_clamp_f32_f32_f32p --isa avx2\n"
       "  tilewright sweep matmul_clamp_f32_qai8dxp_qsi4c32p --isa neon_i8mm --scales bf16\n"
       "  tilewright sweep matmul_clamp_f32_qai8dxp_qsi4cxp --isa avx2 --measure 3   here\n"
       "\nsweep.txt in its folder has all tiles, specs/ the entries that make them, kernels/ the "
       "kernels.");
   command->add_option("FAMILY", options.family, "Name of a spec that ships")->required();
-  command->add_option("--isa", options.isa, "A table of templates/isa")
-      ->type_name("NAME")
-      ->required();
-  command
-      ->add_option("--core", options.core,
-                   "Core model, a file of templates/core (default: the ISA's)")
-      ->type_name("NAME");
-  command->add_option("--block", options.block, "Values of k that share a scale (default: 32)")
-      ->type_name("LENGTH");
-  command
-      ->add_option("--scales", options.scales,
-                   "Their type: f16, bf16, f32 or e8m0 (default: the format's)")
-      ->type_name("TYPE");
-  command->add_option("--out", options.out, "Folder of sweeps; each has its own in it")
-      ->type_name("DIR")
+  add_value(command, "--isa", options.isa, "NAME", "A table of templates/isa")->required();
+  add_value(command, "--core", options.core, "NAME",
+            "Core model, a file of templates/core (default: the ISA's)");
+  add_value(command, "--block", options.block, "LENGTH",
+            "Values of k that share a scale (default: 32)");
+  add_value(command, "--scales", options.scales, "TYPE",
+            "Their type: f16, bf16, f32 or e8m0 (default: the format's)");
+  add_value(command, "--out", options.out, "DIR", "Folder of sweeps; each has its own in it")
       ->capture_default_str();
-  command
-      ->add_option("--measure", options.measure,
-                   "Compile and measure here so many tiles for each number of rows, the model's "
-                   "best, and those that ship")
-      ->type_name("N");
-  command
-      ->add_option("--workload", options.workload,
-                   "With --measure: the shapes and rows (default: n 4096, k 2048; 1, 4, 16 and "
-                   "128 rows)")
-      ->type_name("FILE");
-  command->add_option("--budget", options.budget, "With --measure: seconds")
-      ->type_name("SECONDS")
+  add_value(command, "--measure", options.measure, "N",
+            "Compile and measure here so many tiles for each number of rows, the model's "
+            "best, and those that ship");
+  add_value(command, "--workload", options.workload, "FILE",
+            "With --measure: the shapes and rows (default: n 4096, k 2048; 1, 4, 16 and "
+            "128 rows)");
+  add_value(command, "--budget", options.budget, "SECONDS", "With --measure: seconds")
       ->capture_default_str();
-  command->add_option("--templates", templates,
+  command->add_option("--templates", options.templates,
                       "Folder of instruction tables (default: the ones of this command)");
-  command->callback([&] {
-    options.templates = templates;
-    status = run_sweep(options);
-  });
+  command->callback([&] { status = run_sweep(options); });
 }
 
 }  // namespace tw

@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 
 #include "command/commands.h"
 #include "command/job_matmuls.h"
+#include "command/options.h"
 #include "command/places.h"
 #include "command/record_layers.h"
 #include "spec/workload_reader.h"
@@ -150,61 +150,42 @@ int run_tune(const TuneOptions& options) {
 }
 
 void add_tune(CLI::App& app, TuneOptions& options, int& status) {
-  CLI::App* command = app.add_subcommand(
-      "tune",
-      "Measure on a device which kernels are fastest for a workload, and keep the records.");
-  command->footer(
-      "Examples:\n"
+  CLI::App* command = add_command(
+      app, "tune",
+      "Measure on a device which kernels are fastest for a workload, and keep the records.",
       "  tilewright tune --budget 2                                   a quick look at this "
       "machine\n"
       "  tilewright tune --workload specs/workloads/gemma2b.yaml --records mine.jsonl\n"
       "  tilewright tune --ssh me@board --program build/arm64/tuner/program/tilewright_tuner\n"
       "\nA record file grows only; what it has of this device and these kernels is not measured "
       "again.");
-  command
-      ->add_option("--workload", options.workload,
-                   "Workload (default: the one of Gemma 2B that ships)")
-      ->type_name("FILE");
-  command->add_option("--records", options.records, "File that gets the records")
-      ->type_name("FILE")
+  add_value(command, "--workload", options.workload, "FILE",
+            "Workload (default: the one of Gemma 2B that ships)");
+  add_value(command, "--records", options.records, "FILE", "File that gets the records")
       ->capture_default_str();
-  command
-      ->add_option(
-          "--budget", options.budget,
-          "Seconds; 0: the cost model and what is known, measure nothing; separated: until "
-          "every winner is sure")
-      ->type_name("SECONDS")
+  add_value(command, "--budget", options.budget, "SECONDS",
+            "Seconds; 0: the cost model and what is known, measure nothing; separated: until "
+            "every winner is sure")
       ->capture_default_str();
   command->add_flag("--exhaustive", options.exhaustive,
                     "All combinations, whatever time they take");
   command->add_flag("--hot", options.hot, "Show who wins with weights in the caches, too");
   command->add_flag("--again", options.again, "Measure what the file has, too");
-  command
-      ->add_option("--cpu", options.cpu,
-                   "Core that measures (default: the last one of each kind, one kind after the "
-                   "other, which share the budget)")
-      ->type_name("N");
-  command
-      ->add_option("--threads", options.threads,
-                   "Numbers of threads that share each multiplication, each on a core of its own")
-      ->type_name("N,...")
+  add_value(command, "--cpu", options.cpu, "N",
+            "Core that measures (default: the last one of each kind, one kind after the "
+            "other, which share the budget)");
+  add_value(command, "--threads", options.threads, "N,...",
+            "Numbers of threads that share each multiplication, each on a core of its own")
       ->delimiter(',')
       ->capture_default_str();
-  command->add_option("--adb", options.adb, "Measure on that phone (any: the only one)")
-      ->type_name("SERIAL");
-  command->add_option("--ssh", options.ssh, "Measure on that host")->type_name("HOST");
-  command
-      ->add_option("--exec", options.exec,
-                   "Measure through that command: an emulator, a job scheduler")
-      ->type_name("CMD");
-  command
-      ->add_option("--program", options.program,
-                   "tilewright_tuner for the device (default: the one beside this command)")
-      ->type_name("FILE");
-  command
-      ->add_option("--report", options.report,
-                   "Page to write at the end: what `tilewright report` makes of the records")
-      ->type_name("FILE");
+  add_value(command, "--adb", options.adb, "SERIAL", "Measure on that phone (any: the only one)");
+  add_value(command, "--ssh", options.ssh, "HOST", "Measure on that host");
+  add_value(command, "--exec", options.exec, "CMD",
+            "Measure through that command: an emulator, a job scheduler");
+  add_value(command, "--program", options.program, "FILE",
+            "tilewright_tuner for the device (default: the one beside this command)");
+  add_value(command, "--report", options.report, "FILE",
+            "Page to write at the end: what `tilewright report` makes of the records");
   command->callback([&options, &status] { status = run_tune(options); });
 }
 
