@@ -70,14 +70,12 @@ std::string call_for_chunks(const ClientPacker& packer, const Layout& layout,
 }
 
 ClientFunction run_chunk_rows(const ClientPacker& packer, const Layout& layout) {
-  return {"run",
-          "void",
-          {"size_t m", "size_t k", "const void* const* lhs_ptrs", "size_t lhs_ptr_offset",
-           "const void* pad_ptr", "void* lhs_packed"},
-          client_check("lhs_ptrs != NULL") + client_check("lhs_packed != NULL") +
-              "  KAI_UNUSED(k);\n" + shape_text(packer, layout) +
-              "  tw_kai_pack_chunk_rows(&shape, m, lhs_ptrs, lhs_ptr_offset, pad_ptr, "
-              "lhs_packed);\n"};
+  return runner({"size_t m", "size_t k", "const void* const* lhs_ptrs", "size_t lhs_ptr_offset",
+                 "const void* pad_ptr", "void* lhs_packed"},
+                client_checks({"lhs_ptrs != NULL", "lhs_packed != NULL"}) + unused({"k"}) +
+                    shape_text(packer, layout) +
+                    "  tw_kai_pack_chunk_rows(&shape, m, lhs_ptrs, lhs_ptr_offset, pad_ptr, "
+                    "lhs_packed);\n");
 }
 
 }  // namespace tw

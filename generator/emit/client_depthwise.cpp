@@ -8,7 +8,9 @@ namespace tw {
 namespace {
 
 ClientFunction number(const std::string& name, int64_t value, bool in_struct) {
-  return {name, "size_t", {}, client_return(std::to_string(value)), "", in_struct};
+  ClientFunction function = getter(name, {}, client_return(std::to_string(value)));
+  function.in_struct = in_struct;
+  return function;
 }
 
 /// What all of them tell the kernel, which plain C calls for pieces of lines.
@@ -52,11 +54,9 @@ ClientFunction run_lines(const ClientDepthwise& depthwise, const ClientCode& cod
                     "size_t dst_stride_col", "size_t valid_input_rows", "size_t valid_dst_rows",
                     "size_t pad_left",       "size_t pad_top",          "float pad_value",
                     "float clamp_min",       "float clamp_max"};
-  for (const char* condition :
-       {"src != NULL", "rhs_packed != NULL", "dst != NULL", "valid_dst_rows != 0",
-        "pad_value == 0.0F", "dst_stride_col == in_stride_col"}) {
-    run.body += client_check(condition);
-  }
+  run.body =
+      client_checks({"src != NULL", "rhs_packed != NULL", "dst != NULL", "valid_dst_rows != 0",
+                     "pad_value == 0.0F", "dst_stride_col == in_stride_col"});
   run.body += fmt::format(
       "  KAI_UNUSED(pad_value);\n"
       "  const size_t num_channels = dst_stride_col / {0};\n"
@@ -95,32 +95,25 @@ std::vector<ClientFunction> depthwise_functions(const ClientDepthwise& depthwise
   const Window& window = depthwise.kernel->window;
   const int64_t bytes = bits(depthwise.kernel->family.dst) / 8;
   const bool lines = depthwise.rows != 0;
-  const ClientFunction size = {
-      "get_dst_size",
-      "size_t",
-      {"size_t dst_height", "size_t dst_width", "size_t num_channels"},
-      client_return(fmt::format("dst_height * dst_width * num_channels * {}", bytes))};
-  std::vector<ClientFunction> all = {number("get_filter_height", window.height, !lines),
-                                     number("get_filter_width", window.width, !lines)};
+  const ClientFunction size =
+      getter("dst_size", {"size_t dst_height", "size_t dst_width", "size_t num_channels"},
+             client_return(fmt::format("dst_height * dst_width * num_channels * {}", bytes)));
+  std::vector<ClientFunction> all = {number("filter_height", window.height, !lines),
+                                     number("filter_width", window.width, !lines)};
   if (!lines) {
     all.push_back(size);
     all.push_back(run_plane(depthwise, code));
     return all;
   }
-  all.push_back(number("get_kr", 1, false));
-  all.push_back(number("get_m_step", depthwise.rows, true));
-  all.push_back({"get_dst_offset",
-                 "size_t",
-                 {"size_t dst_row_idx", "size_t dst_stride_row"},
-                 client_check(fmt::format("dst_row_idx % {} == 0", depthwise.rows)) +
-                     client_return("dst_row_idx * dst_stride_row")});
+  all.push_back(number("kr", 1, false));
+  all.push_back(number("m_step", depthwise.rows, true));
+  all.push_back(getter("dst_offset", {"size_t dst_row_idx", "size_t dst_stride_row"},
+                       client_check(fmt::format("dst_row_idx % {} == 0", depthwise.rows)) +
+                           client_return("dst_row_idx * dst_stride_row")));
   all.push_back(size);
-  all.push_back({"get_src_offset",
-                 "size_t",
-                 {"size_t in_row_idx", "size_t in_stride_row"},
-                 client_return("in_row_idx * in_stride_row"),
-                 "",
-                 false});
+  all.push_back(getter("src_offset", {"size_t in_row_idx", "size_t in_stride_row"},
+                       client_return("in_row_idx * in_stride_row")));
+  all.back().in_struct = false;
   all.push_back(run_lines(depthwise, code));
   return all;
 }
@@ -130,20 +123,15 @@ std::vector<ClientFunction> tap_packer_functions(const ClientPacker& packer, con
   const int64_t bytes = bits(layout.element) / 8;
   const std::string panel = length_text(packer.panel);
   const std::string taps = "  const size_t k = filter_height * filter_width;\n";
-  ClientFunction run{
-      "run",
-      "void",
-      {"size_t filter_height", "size_t filter_width", "size_t height", "size_t width",
-       "size_t num_channels", "const void* rhs", "const void* bias", "void* rhs_packed"},
-      ""};
-  for (const char* operand : {"rhs", "rhs_packed", "bias"}) {
-    run.body += client_check(fmt::format("{} != NULL", operand));
-  }
+  ClientFunction run =
+      runner({"size_t filter_height", "size_t filter_width", "size_t height", "size_t width",
+              "size_t num_channels", "const void* rhs", "const void* bias", "void* rhs_packed"},
+             client_checks({"rhs != NULL", "rhs_packed != NULL", "bias != NULL"}));
   if (bytes == 2) {  // those of f32 do not look at it
-    run.body += client_check("height == filter_height") + client_check("width == filter_width");
+    run.body += client_checks({"height == filter_height", "width == filter_width"});
   }
-  run.body += "  KAI_UNUSED(height);\n  KAI_UNUSED(width);\n  if (num_channels == 0) return;\n" +
-              taps + pack_args("num_channels", "rhs", "rhs") +
+  run.body += unused({"height", "width"}) + "  if (num_channels == 0) return;\n" + taps +
+              pack_args("num_channels", "rhs", "rhs") +
               fmt::format(
                   "  args.source_stride = num_channels * {};\n"
                   "  args.packed_stride = {} * row_bytes(k);\n"

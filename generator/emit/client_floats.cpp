@@ -53,10 +53,6 @@ std::string check_shape(const ClientPacker& packer, const Layout& layout, const 
          (packer.panel.vl != 0 ? "" : client_check("sr == 1"));
 }
 
-std::string unused_panel_shape(const std::string& rows) {
-  return fmt::format("  KAI_UNUSED({});\n  KAI_UNUSED(kr);\n  KAI_UNUSED(sr);\n", rows);
-}
-
 /// As a whole number of panels.
 std::string check_index(const ClientPacker& packer, const std::string& index) {
   return client_check(fmt::format("{} % {} == 0", index, length_text(packer.panel)));
@@ -64,6 +60,11 @@ std::string check_index(const ClientPacker& packer, const std::string& index) {
 
 std::string panel_bytes_text(const ClientPacker& packer, const Layout& layout) {
   return fmt::format("{} * ({})", length_text(packer.panel), row_bytes_call(layout));
+}
+
+PackedOperand packed_operand(const ClientPacker& packer, const Layout& layout,
+                             const ClientParameters& depth) {
+  return {packer.side, length_text(packer.panel), panel_bytes_text(packer, layout), depth, ""};
 }
 
 std::string strides(const ClientPacker& packer, const Layout& layout, const char* source) {
@@ -101,18 +102,16 @@ bool has_scales(const Layout& layout) {
 }
 
 std::string check_weights(const ClientPacker& packer, const Layout& layout) {
-  std::string text = client_check("rhs != NULL") + client_check("rhs_packed != NULL") +
+  std::string text = client_checks({"rhs != NULL", "rhs_packed != NULL"}) +
                      (needs_bias(packer) ? client_check("bias != NULL") : "");
   if (has_scales(layout)) {
-    text += client_check("scale != NULL") + client_check("params != NULL");
+    text += client_checks({"scale != NULL", "params != NULL"});
   } else if (!packer.in_chunks) {
-    text += client_check("scale == NULL") + client_check("params == NULL") +
-            "  KAI_UNUSED(scale);\n  KAI_UNUSED(params);\n";
+    text += client_checks({"scale == NULL", "params == NULL"}) + unused({"scale", "params"});
   }
   if (packer.in_chunks) return text;
   return client_check("num_groups == 1") + check_shape(packer, layout, "nr") + text +
-         client_check("extra_bytes == 0") + "  KAI_UNUSED(num_groups);\n" +
-         unused_panel_shape("nr") + "  KAI_UNUSED(extra_bytes);\n";
+         client_check("extra_bytes == 0") + unused({"num_groups", "nr", "kr", "sr", "extra_bytes"});
 }
 
 ClientParameters weights_parameters(const ClientPacker& packer, const Layout& layout) {
@@ -135,10 +134,10 @@ ClientParameters weights_parameters(const ClientPacker& packer, const Layout& la
 
 ClientFunction run_packer(const ClientPacker& packer, const Layout& layout,
                           const std::vector<ClientCode>& codes) {
-  ClientFunction run = {"run", "void", weights_parameters(packer, layout), ""};
-  run.body = check_weights(packer, layout) + "  if (n == 0) return;\n" +
-             pack_args("n", "rhs", "rhs") + strides(packer, layout, "rhs_stride") +
-             "  args.bias = bias;\n";
+  ClientFunction run = runner(weights_parameters(packer, layout),
+                              check_weights(packer, layout) + "  if (n == 0) return;\n" +
+                                  pack_args("n", "rhs", "rhs") +
+                                  strides(packer, layout, "rhs_stride") + "  args.bias = bias;\n");
   if (has_scales(layout)) {
     run.body +=
         "  args.scales = scale;\n"
@@ -157,108 +156,72 @@ ClientFunction run_packer(const ClientPacker& packer, const Layout& layout,
 
 /// Where columns from n_idx on begin in the source.
 ClientFunction source_offset(const ClientPacker& packer, const Layout& layout) {
-  ClientFunction offset = {"get_rhs_offset", "size_t", {"size_t n_idx"}, ""};
-  if (!packer.rows_of_n) offset.parameters.emplace_back("size_t rhs_stride");
-  offset.body =
+  ClientFunction offset = getter(
+      "rhs_offset", {"size_t n_idx"},
       check_index(packer, "n_idx") +
-      client_return(packer.rows_of_n ? fmt::format("n_idx * {}", source_bytes(packer, layout))
-                                     : "n_idx * rhs_stride");
+          client_return(packer.rows_of_n ? fmt::format("n_idx * {}", source_bytes(packer, layout))
+                                         : "n_idx * rhs_stride"));
+  if (!packer.rows_of_n) offset.parameters.emplace_back("size_t rhs_stride");
   return offset;
 }
 
 ClientFunction bias_offset(const ClientPacker& packer, const Layout& layout) {
-  return {"get_bias_offset",
-          "size_t",
-          {"size_t n_idx"},
-          (packer.rows_of_n && !is_quantizing(packer.name) ? "" : check_index(packer, "n_idx")) +
-              client_return(fmt::format("n_idx * {}", bias_bytes(layout)))};
+  const bool checks = !packer.rows_of_n || is_quantizing(packer.name);
+  return getter("bias_offset", {"size_t n_idx"},
+                (checks ? check_index(packer, "n_idx") : "") +
+                    client_return(fmt::format("n_idx * {}", bias_bytes(layout))));
 }
 
 std::vector<ClientFunction> rhs_functions(const ClientPacker& packer, const Layout& layout,
                                           const std::vector<ClientCode>& codes) {
-  const std::string stride = panel_bytes_text(packer, layout);
-  const std::string panel = length_text(packer.panel);
-  std::vector<ClientFunction> all = {{"get_n_step", "size_t", {}, client_return(panel)},
-                                     source_offset(packer, layout),
-                                     bias_offset(packer, layout)};
+  PackedOperand packed = packed_operand(packer, layout, {"size_t k"});
+  std::vector<ClientFunction> all = {getter("n_step", {}, client_return(packed.panel)),
+                                     source_offset(packer, layout), bias_offset(packer, layout)};
   if (tells_stride(packer.name)) {
     // As KleidiAI has it, of packers of rows of k a column's.
-    all.push_back(
-        {"get_rhs_packed_stride",
-         "size_t",
-         {"size_t k"},
-         client_return(packer.rows_of_n || packer.in_chunks ? stride : row_bytes_call(layout))});
+    const bool of_panels = packer.rows_of_n || packer.in_chunks;
+    all.push_back(getter("rhs_packed_stride", {"size_t k"},
+                         client_return(of_panels ? packed.bytes : row_bytes_call(layout))));
   }
-  ClientParameters depth = {"size_t k"};
-  std::string check;
   if (is_quantizing(packer.name)) {
-    depth = {"size_t k", "size_t nr", "size_t kr"};
-    check = client_check(fmt::format("nr == {}", panel)) +
-            client_check(fmt::format("kr == {}", layout.order.kr)) +
-            "  KAI_UNUSED(nr);\n  KAI_UNUSED(kr);\n";
+    packed.depth = {"size_t k", "size_t nr", "size_t kr"};
+    packed.check = client_check(fmt::format("nr == {}", packed.panel)) +
+                   client_check(fmt::format("kr == {}", layout.order.kr)) + unused({"nr", "kr"});
   }
-  all.push_back({"get_rhs_packed_offset", "size_t", with({"size_t n_idx"}, depth),
-                 check_index(packer, "n_idx") + check +
-                     client_return(fmt::format("n_idx / {} * ({})", panel, stride))});
-  all.push_back({"get_rhs_packed_size", "size_t", with({"size_t n"}, depth),
-                 check + client_return(fmt::format("kai_div_ceil(n, {}) * ({})", panel, stride))});
+  all.push_back(packed_offset(packed));
+  all.push_back(packed_size(packed));
   if (has_scales(layout)) {
-    all.push_back(
-        {"get_scale_offset", "size_t", {"size_t n_idx"}, client_return("n_idx * sizeof(float)")});
+    all.push_back(getter("scale_offset", {"size_t n_idx"}, client_return("n_idx * sizeof(float)")));
   }
   all.push_back(run_packer(packer, layout, codes));
   return all;
 }
 
 std::vector<ClientFunction> chunk_row_functions(const ClientPacker& packer, const Layout& layout) {
-  const std::string stride = panel_bytes_text(packer, layout);
-  const std::string panel = length_text(packer.panel);
-  return {{"get_m_step", "size_t", {}, client_return(panel)},
-          {"get_lhs_packed_offset",
-           "size_t",
-           {"size_t m_idx", "size_t k"},
-           check_index(packer, "m_idx") +
-               client_return(fmt::format("m_idx / {} * ({})", panel, stride))},
-          {"get_lhs_packed_size",
-           "size_t",
-           {"size_t m", "size_t k"},
-           client_return(fmt::format("kai_div_ceil(m, {}) * ({})", panel, stride))},
-          run_chunk_rows(packer, layout)};
+  const PackedOperand packed = packed_operand(packer, layout, {"size_t k"});
+  return {getter("m_step", {}, client_return(packed.panel)), packed_offset(packed),
+          packed_size(packed), run_chunk_rows(packer, layout)};
 }
 
 std::vector<ClientFunction> lhs_functions(const ClientPacker& packer, const Layout& layout,
                                           const std::vector<ClientCode>& codes) {
-  const std::string stride = panel_bytes_text(packer, layout);
-  const std::string panel = length_text(packer.panel);
-  const ClientParameters shape = {"size_t k", "size_t mr", "size_t kr", "size_t sr"};
+  PackedOperand packed =
+      packed_operand(packer, layout, {"size_t k", "size_t mr", "size_t kr", "size_t sr"});
   const std::string check = check_shape(packer, layout, "mr");
-  ClientFunction run = {"run", "void", with({"size_t m"}, shape), ""};
-  run.parameters = with(run.parameters, {"size_t m_idx_start", "const void* lhs",
-                                         "size_t lhs_stride", "void* lhs_packed"});
+  packed.check = check + unused({"mr", "kr", "sr"});
   // Those of SME that round do not look at the row's number.
   const bool rounds = packer.source != source_name(layout.element);
   const bool takes_start = rounds && !packer.panel.is_fixed();
-  run.body = check + (takes_start ? "" : client_check("m_idx_start == 0")) +
-             client_check("lhs != NULL") + client_check("lhs_packed != NULL") +
-             unused_panel_shape("mr") + "  KAI_UNUSED(m_idx_start);\n  if (m == 0) return;\n" +
-             pack_args("m", "lhs", "lhs") + strides(packer, layout, "lhs_stride") +
-             call_packer(packer, layout, codes);
-  return {{"get_m_step",
-           "size_t",
-           {"size_t mr"},
-           client_check(fmt::format("mr == {}", panel)) + client_return("mr")},
-          {"get_lhs_offset",
-           "size_t",
-           {"size_t m_idx", "size_t lhs_stride"},
-           (is_quantizing(packer.name) ? "" : check_index(packer, "m_idx")) +
-               client_return("m_idx * lhs_stride")},
-          {"get_lhs_packed_offset", "size_t", with({"size_t m_idx"}, shape),
-           check_index(packer, "m_idx") + check + unused_panel_shape("mr") +
-               client_return(fmt::format("m_idx / {} * ({})", panel, stride))},
-          {"get_lhs_packed_size", "size_t", with({"size_t m"}, shape),
-           check + unused_panel_shape("mr") +
-               client_return(fmt::format("kai_div_ceil(m, {}) * ({})", panel, stride))},
-          run};
+  return {getter("m_step", {"size_t mr"},
+                 client_check(fmt::format("mr == {}", packed.panel)) + client_return("mr")),
+          lhs_rows_offset(is_quantizing(packer.name) ? "" : check_index(packer, "m_idx")),
+          packed_offset(packed), packed_size(packed),
+          runner(with(with({"size_t m"}, packed.depth), lhs_rows("void")),
+                 check + (takes_start ? "" : client_check("m_idx_start == 0")) +
+                     client_checks({"lhs != NULL", "lhs_packed != NULL"}) +
+                     unused({"mr", "kr", "sr", "m_idx_start"}) + "  if (m == 0) return;\n" +
+                     pack_args("m", "lhs", "lhs") + strides(packer, layout, "lhs_stride") +
+                     call_packer(packer, layout, codes))};
 }
 
 }  // namespace
@@ -282,10 +245,8 @@ bool checks_strides(const ClientMatmul& matmul) {
 
 ClientFunction lhs_offset(const ClientMatmul& matmul) {
   const std::string stride = is_static(*matmul.kernels.front()->family.lhs) ? "k" : "lhs_stride";
-  ClientFunction offset = {"get_lhs_offset",
-                           "size_t",
-                           {"size_t m_idx", "size_t " + stride},
-                           check_row(matmul) + client_return("m_idx * " + stride)};
+  ClientFunction offset = getter("lhs_offset", {"size_t m_idx", "size_t " + stride},
+                                 check_row(matmul) + client_return("m_idx * " + stride));
   // So it is called in KleidiAI's struct.
   const bool halves = matmul.kernels.front()->family.lhs->element == ElementType::f16;
   if (halves) offset.member = "get_lhs_packed_offset";

@@ -11,7 +11,7 @@ namespace tw {
 namespace {
 
 ClientFunction number(const std::string& name, Length value) {
-  return {"get_" + name, "size_t", {}, client_return(length_text(value))};
+  return getter(name, {}, client_return(length_text(value)));
 }
 
 const char* output_type(const Family& family) {
@@ -135,10 +135,7 @@ ClientFunction run_matmul(const ClientMatmul& matmul, const std::vector<ClientCo
   const Variant& kernel = *matmul.kernels.front();
   const ElementType dst = kernel.family.dst;
   const ClientParameters bl = block_parameter(kernel.rhs);
-  ClientFunction run;
-  run.name = "run";
-  run.result = "void";
-  run.parameters = with({"size_t m", "size_t n", "size_t k"}, bl);
+  ClientFunction run = runner(with({"size_t m", "size_t n", "size_t k"}, bl), "");
   run.parameters = with(run.parameters, lhs_parameters(kernel));
   run.parameters = with(
       run.parameters, {"const void* rhs_packed", fmt::format("{}* dst", output_type(kernel.family)),
@@ -172,17 +169,16 @@ ClientFunction run_matmul(const ClientMatmul& matmul, const std::vector<ClientCo
 }
 
 /// The byte where an operand's panel begins. `told`: whose blocks callers tell.
-ClientFunction packed_offset(const std::string& side, const std::string& index,
-                             const Layout& layout, const Layout& told) {
+ClientFunction panel_offset(const std::string& side, const std::string& index, const Layout& layout,
+                            const Layout& told) {
   const ClientParameters bl = block_parameter(told);
   const std::string panel = length_text(layout.panel);
-  const bool unused = !bl.empty() && layout.block == 0;
-  return {fmt::format("get_{}_packed_offset", side), "size_t",
-          with({"size_t " + index, "size_t k"}, bl),
-          client_check(fmt::format("{} % {} == 0", index, panel)) + check_blocks(told) +
-              (unused ? "  KAI_UNUSED(bl);\n" : "") +
-              client_return(fmt::format("{} / {} * {}_panel_bytes(k{})", index, panel, side,
-                                        layout.block == 0 ? "" : ", bl"))};
+  const bool ignores_blocks = !bl.empty() && layout.block == 0;
+  return getter(side + "_packed_offset", with({"size_t " + index, "size_t k"}, bl),
+                client_check(fmt::format("{} % {} == 0", index, panel)) + check_blocks(told) +
+                    (ignores_blocks ? unused({"bl"}) : "") +
+                    client_return(fmt::format("{} / {} * {}_panel_bytes(k{})", index, panel, side,
+                                              layout.block == 0 ? "" : ", bl")));
 }
 
 }  // namespace
@@ -191,13 +187,55 @@ std::string client_check(const std::string& condition) {
   return fmt::format("  KAI_ASSERT({});\n", condition);
 }
 
+std::string client_checks(const std::vector<std::string>& conditions) {
+  std::string text;
+  for (const std::string& condition : conditions) text += client_check(condition);
+  return text;
+}
+
 std::string client_return(const std::string& value) {
   return fmt::format("  return {};\n", value);
+}
+
+std::string unused(const std::vector<std::string>& parameters) {
+  std::string text;
+  for (const std::string& parameter : parameters)
+    text += fmt::format("  KAI_UNUSED({});\n", parameter);
+  return text;
 }
 
 ClientParameters with(ClientParameters some, const ClientParameters& more) {
   some.insert(some.end(), more.begin(), more.end());
   return some;
+}
+
+ClientFunction getter(const std::string& what, const ClientParameters& parameters,
+                      const std::string& body) {
+  return {"get_" + what, "size_t", parameters, body};
+}
+
+ClientFunction runner(const ClientParameters& parameters, const std::string& body) {
+  return {"run", "void", parameters, body};
+}
+
+ClientFunction packed_offset(const PackedOperand& operand) {
+  const bool lhs = operand.side == Side::lhs;
+  const std::string index = lhs ? "m_idx" : "n_idx";
+  const std::string check =
+      operand.checks_index ? client_check(fmt::format("{} % {} == 0", index, operand.panel)) : "";
+  return getter(
+      lhs ? "lhs_packed_offset" : "rhs_packed_offset", with({"size_t " + index}, operand.depth),
+      check + operand.check +
+          client_return(fmt::format("{} / {} * ({})", index, operand.panel, operand.bytes)));
+}
+
+ClientFunction packed_size(const PackedOperand& operand) {
+  const bool lhs = operand.side == Side::lhs;
+  const char* count = lhs ? "m" : "n";
+  return getter(lhs ? "lhs_packed_size" : "rhs_packed_size",
+                with({fmt::format("size_t {}", count)}, operand.depth),
+                operand.check + client_return(fmt::format("kai_div_ceil({}, {}) * ({})", count,
+                                                          operand.panel, operand.bytes)));
 }
 
 ClientParameters block_parameter(const Layout& layout) {
@@ -274,18 +312,13 @@ std::vector<ClientFunction> matmul_functions(const ClientMatmul& matmul,
       number("sr", matmul.sr),
       is_unpacked(kernel.lhs)
           ? lhs_offset(matmul)
-          : packed_offset("lhs", "m_idx", kernel.lhs, told ? kernel.rhs : kernel.lhs),
-      packed_offset("rhs", "n_idx", told_rhs(matmul), told_rhs(matmul)),
-      {"get_dst_offset",
-       "size_t",
-       {"size_t m_idx", "size_t n_idx", "size_t dst_stride"},
-       check_row(matmul) +
-           client_check(fmt::format("n_idx % {} == 0", length_text(matmul.n_step))) +
-           client_return(fmt::format("n_idx * {} + m_idx * dst_stride", bytes))},
-      {"get_dst_size",
-       "size_t",
-       {"size_t m", "size_t n"},
-       client_return(fmt::format("m * n * {}", bytes))},
+          : panel_offset("lhs", "m_idx", kernel.lhs, told ? kernel.rhs : kernel.lhs),
+      panel_offset("rhs", "n_idx", told_rhs(matmul), told_rhs(matmul)),
+      getter("dst_offset", {"size_t m_idx", "size_t n_idx", "size_t dst_stride"},
+             check_row(matmul) +
+                 client_check(fmt::format("n_idx % {} == 0", length_text(matmul.n_step))) +
+                 client_return(fmt::format("n_idx * {} + m_idx * dst_stride", bytes))),
+      getter("dst_size", {"size_t m", "size_t n"}, client_return(fmt::format("m * n * {}", bytes))),
       run_matmul(matmul, codes)};
   // Rows that are not packed are in no panels.
   if (is_unpacked(kernel.lhs)) all.erase(all.begin() + 2);

@@ -6,9 +6,6 @@
 namespace tw {
 namespace {
 
-/// Of the arguments that a packer gets those that it need not know the panels' bytes.
-const char* const unused_shape = "  KAI_UNUSED(kr);\n  KAI_UNUSED(sr);\n";
-
 const ClientParameters shape = {"size_t mr", "size_t kr", "size_t sr"};
 const ClientParameters rhs_shape = {"size_t nr", "size_t kr", "size_t sr"};
 
@@ -21,25 +18,23 @@ struct Weights {
 };
 
 std::string check_weights(const Weights& weights, const Layout& layout) {
-  std::string text = client_check("num_groups == 1") + client_check("extra_bytes == 0") +
-                     client_check("rhs != NULL") + client_check("scale != NULL") +
-                     client_check("rhs_packed != NULL") + client_check("params != NULL") +
-                     client_check("params->lhs_zero_point == 1") +
-                     client_check("sr != 0 && kr % sr == 0");
+  std::string text = client_checks({"num_groups == 1", "extra_bytes == 0", "rhs != NULL",
+                                    "scale != NULL", "rhs_packed != NULL", "params != NULL",
+                                    "params->lhs_zero_point == 1", "sr != 0 && kr % sr == 0"});
   if (weights.nibbles) {
     text +=
         client_check(weights.blocks ? "params->rhs_zero_point == 8"
                                     : "params->rhs_zero_point == 0 || params->rhs_zero_point == 8");
   }
   if (weights.table) {
-    text += client_check("params->rhs_zero_point == 2") + client_check("kr / sr == 4") +
-            client_check(fmt::format("k % {} == 0", layout.k_multiple));
+    text += client_checks({"params->rhs_zero_point == 2", "kr / sr == 4",
+                           fmt::format("k % {} == 0", layout.k_multiple)});
   }
   if (weights.blocks) {
-    text += client_check("params->scale_dt == kai_dt_bf16") + client_check("nr % 4 == 0") +
-            check_blocks(layout);
+    text +=
+        client_checks({"params->scale_dt == kai_dt_bf16", "nr % 4 == 0"}) + check_blocks(layout);
   }
-  return text + "  KAI_UNUSED(num_groups);\n  KAI_UNUSED(extra_bytes);\n  KAI_UNUSED(params);\n";
+  return text + unused({"num_groups", "extra_bytes", "params"});
 }
 
 ClientParameters weights_parameters(const ClientPacker& packer, const Weights& weights) {
@@ -98,7 +93,16 @@ ClientFunction run_rhs(const ClientPacker& packer, const Weights& weights, const
       fmt::format("tw_kai_pack_{}{}(&args, nr, {});\n", packer.format->name,
                   packer.sequential ? "_sequential" : "", how);
   body += packer_call(in_plain_c, layout, has_code);
-  return {"run", "void", weights_parameters(packer, weights), body};
+  return runner(weights_parameters(packer, weights), body);
+}
+
+PackedOperand packed_columns(const Layout& layout, const ClientParameters& its_shape,
+                             const std::string& check) {
+  return {Side::rhs, "nr", "nr * " + row_bytes_call(layout), with({"size_t k"}, its_shape), check};
+}
+
+ClientFunction packed_stride(const PackedOperand& columns) {
+  return getter("rhs_packed_stride", columns.depth, columns.check + client_return(columns.bytes));
 }
 
 /// Where columns from n_idx on begin in the source.
@@ -106,20 +110,29 @@ ClientFunction rhs_offset(const Weights& weights) {
   std::string body = client_return("n_idx * rhs_stride");
   if (weights.rows_of_n) {
     body = std::string(weights.nibbles ? client_check("n_idx % 2 == 0") : "") +
-           "  KAI_UNUSED(rhs_stride);\n" + client_return(weights.nibbles ? "n_idx / 2" : "n_idx");
+           unused({"rhs_stride"}) + client_return(weights.nibbles ? "n_idx / 2" : "n_idx");
   }
-  return {"get_rhs_offset", "size_t", {"size_t n_idx", "size_t rhs_stride"}, body};
+  return getter("rhs_offset", {"size_t n_idx", "size_t rhs_stride"}, body);
 }
 
 }  // namespace
 
 std::vector<ClientFunction> packer_functions(const ClientStructPacker& packer) {
-  return {{"run",
-           "void",
-           {"const struct kai_matmul_pack_rhs_uker_config* config",
-            "const struct kai_matmul_pack_rhs_uker_args* args", "int32_t rhs_zero_point"},
-           fmt::format("  KAI_UNUSED(config);\n  {}(args, {}, rhs_zero_point, {:d});\n", packer.by,
-                       length_text(packer.panel), packer.rows_of_n)}};
+  return {
+      runner({"const struct kai_matmul_pack_rhs_uker_config* config",
+              "const struct kai_matmul_pack_rhs_uker_args* args", "int32_t rhs_zero_point"},
+             unused({"config"}) + fmt::format("  {}(args, {}, rhs_zero_point, {:d});\n", packer.by,
+                                              length_text(packer.panel), packer.rows_of_n))};
+}
+
+ClientParameters lhs_rows(const std::string& type) {
+  return {"size_t m_idx_start", fmt::format("const {}* lhs", type), "size_t lhs_stride",
+          "void* lhs_packed"};
+}
+
+ClientFunction lhs_rows_offset(const std::string& check) {
+  return getter("lhs_offset", {"size_t m_idx", "size_t lhs_stride"},
+                check + client_return("m_idx * lhs_stride"));
 }
 
 std::string pack_args(const std::string& rows, const std::string& operand,
@@ -134,20 +147,13 @@ std::string pack_args(const std::string& rows, const std::string& operand,
       rows, source, operand);
 }
 
-/// What callers have those pack at a time, by their kr and sr.
-static std::string depth_text(const ClientPacker& packer) {
-  return packer.apart ? "kr" : "kr / sr";
-}
-
 std::vector<ClientFunction> lhs_packer_functions(const ClientPacker& packer, const Layout& layout,
                                                  bool has_code) {
-  const std::string row = row_bytes_call(layout);
+  const std::string panel_bytes = "mr * " + row_bytes_call(layout);
   const bool blocks = layout.block != 0;
-  const ClientParameters depth = with({"size_t k"}, block_parameter(layout));
+  const ClientParameters depth = with(with({"size_t k"}, block_parameter(layout)), shape);
   const std::string type = packer.source == source_name(ElementType::f32) ? "float" : "void";
-  ClientFunction run = {"run", "void", with(with({"size_t m"}, depth), shape), ""};
-  run.parameters = with(run.parameters, {"size_t m_idx_start", fmt::format("const {}* lhs", type),
-                                         "size_t lhs_stride", "void* lhs_packed"});
+  ClientFunction run = runner(with(with({"size_t m"}, depth), lhs_rows(type)), "");
   // Of blocks the first row is told by its number alone; where their scales are apart, by none.
   const std::string source =
       blocks && !packer.apart ? "(const char*)lhs + m_idx_start * lhs_stride" : "lhs";
@@ -155,8 +161,8 @@ std::vector<ClientFunction> lhs_packer_functions(const ClientPacker& packer, con
              "  if (m == 0) return;\n" + pack_args("m", "lhs", source) +
              "  args.source_stride = lhs_stride;\n";
   if (blocks) run.body += "  args.block = bl;\n  args.scale_copies = 1;\n";
-  run.body += fmt::format("  args.packed_stride = mr * {};\n  const size_t depth = {};\n", row,
-                          depth_text(packer));
+  run.body += fmt::format("  args.packed_stride = {};\n  const size_t depth = {};\n", panel_bytes,
+                          packer.apart ? "kr" : "kr / sr");
   std::string plain =
       fmt::format("tw_kai_pack_{}{}", packer.format->name, packer.real_sums ? "_sums" : "");
   if (type == "void") plain += "_" + packer.source;
@@ -172,72 +178,47 @@ std::vector<ClientFunction> lhs_packer_functions(const ClientPacker& packer, con
         "                  {});\n",
         has_code ? "find(mr, depth), find(1, depth)" : "NULL, NULL", plain);
   }
-  return {{"get_m_step", "size_t", {"size_t mr"}, client_return("mr")},
-          {"get_lhs_offset",
-           "size_t",
-           {"size_t m_idx", "size_t lhs_stride"},
-           client_return("m_idx * lhs_stride")},
-          {"get_lhs_packed_offset", "size_t", with(with({"size_t m_idx"}, depth), shape),
-           unused_shape + client_return(fmt::format("m_idx / mr * (mr * {})", row))},
-          {"get_lhs_packed_size", "size_t", with(with({"size_t m"}, depth), shape),
-           unused_shape + client_return(fmt::format("kai_div_ceil(m, mr) * (mr * {})", row))},
-          run};
+  const PackedOperand packed = {Side::lhs, "mr", panel_bytes, depth, unused({"kr", "sr"}), false};
+  return {getter("m_step", {"size_t mr"}, client_return("mr")), lhs_rows_offset(""),
+          packed_offset(packed), packed_size(packed), run};
 }
 
 /// KleidiAI's takes rows for dense, whatever their stride, and does not look at the first one's
 /// number.
 std::vector<ClientFunction> float_row_functions(const ClientPacker& packer, const Layout& layout) {
-  const ClientParameters depth = {"size_t k", "size_t bl"};
-  const std::string panel = "(mr * " + row_bytes_call(layout) + ")";
-  const std::string check = client_check("kr != 0 && k % kr == 0") +
-                            client_check("bl != 0 && k % bl == 0") +
-                            "  KAI_UNUSED(kr);\n  KAI_UNUSED(sr);\n  KAI_UNUSED(bl);\n";
-  ClientFunction run = {"run", "void", with(with({"size_t m"}, depth), shape), ""};
-  run.parameters = with(run.parameters, {"size_t m_idx_start", "const void* lhs",
-                                         "size_t lhs_stride", "void* lhs_packed"});
-  run.body = client_check(fmt::format("sr == {}", layout.order.kr)) +
-             "  KAI_UNUSED(bl);\n  KAI_UNUSED(kr);\n  KAI_UNUSED(sr);\n"
-             "  KAI_UNUSED(m_idx_start);\n  KAI_UNUSED(lhs_stride);\n" +
-             pack_args("m", "lhs", "lhs") +
-             fmt::format(
-                 "  args.source_stride = k * sizeof(float);\n"
-                 "  args.packed_stride = {};\n"
-                 "  tw_kai_pack_{}_rows_{}(&args, mr, {});\n",
-                 panel, packer.format->name, packer.source, layout.order.kr);
-  return {{"get_m_step", "size_t", {"size_t mr"}, client_return("mr")},
-          {"get_lhs_offset",
-           "size_t",
-           {"size_t m_idx", "size_t lhs_stride"},
-           client_return("m_idx * lhs_stride")},
-          {"get_lhs_packed_offset", "size_t", with(with({"size_t m_idx"}, depth), shape),
-           client_check("m_idx % mr == 0") + check + client_return("m_idx / mr * " + panel)},
-          {"get_lhs_packed_size", "size_t", with(with({"size_t m"}, depth), shape),
-           check + client_return("kai_div_ceil(m, mr) * " + panel)},
-          run};
+  const PackedOperand packed = {
+      Side::lhs, "mr", "mr * " + row_bytes_call(layout), with({"size_t k", "size_t bl"}, shape),
+      client_checks({"kr != 0 && k % kr == 0", "bl != 0 && k % bl == 0"}) +
+          unused({"kr", "sr", "bl"})};
+  const std::string body = client_check(fmt::format("sr == {}", layout.order.kr)) +
+                           unused({"bl", "kr", "sr", "m_idx_start", "lhs_stride"}) +
+                           pack_args("m", "lhs", "lhs") +
+                           fmt::format(
+                               "  args.source_stride = k * sizeof(float);\n"
+                               "  args.packed_stride = ({});\n"
+                               "  tw_kai_pack_{}_rows_{}(&args, mr, {});\n",
+                               packed.bytes, packer.format->name, packer.source, layout.order.kr);
+  return {getter("m_step", {"size_t mr"}, client_return("mr")), lhs_rows_offset(""),
+          packed_offset(packed), packed_size(packed),
+          runner(with(with({"size_t m"}, packed.depth), lhs_rows("void")), body)};
 }
 
 std::vector<ClientFunction> rhs_packer_functions(const ClientPacker& packer, const Layout& layout,
                                                  bool has_code) {
   const Weights weights = {layout.block != 0, bits(layout.element) == 4,
                            takes_table(*packer.format), packer.rows_of_n};
-  const std::string stride = "nr * " + row_bytes_call(layout);
-  ClientParameters tail = rhs_shape;
-  std::string begin = unused_shape;
+  PackedOperand packed = packed_columns(layout, rhs_shape, unused({"kr", "sr"}));
   if (weights.blocks) {
-    tail = with(tail, {"size_t bl", "enum kai_datatype scale_dt"});
-    begin += client_check("scale_dt == kai_dt_bf16") + "  KAI_UNUSED(scale_dt);\n" +
-             check_blocks(layout);
+    packed.depth = with(packed.depth, {"size_t bl", "enum kai_datatype scale_dt"});
+    packed.check +=
+        client_check("scale_dt == kai_dt_bf16") + unused({"scale_dt"}) + check_blocks(layout);
   }
-  return {
-      {"get_n_step", "size_t", {"size_t nr"}, client_return("nr")},
-      rhs_offset(weights),
-      {"get_rhs_packed_stride", "size_t", with({"size_t k"}, tail), begin + client_return(stride)},
-      {"get_rhs_packed_offset", "size_t", with({"size_t n_idx", "size_t k"}, tail),
-       client_check("n_idx % nr == 0") + begin +
-           client_return(fmt::format("n_idx / nr * ({})", stride))},
-      {"get_rhs_packed_size", "size_t", with({"size_t n", "size_t k"}, tail),
-       begin + client_return(fmt::format("kai_div_ceil(n, nr) * ({})", stride))},
-      run_rhs(packer, weights, layout, has_code)};
+  return {getter("n_step", {"size_t nr"}, client_return("nr")),
+          rhs_offset(weights),
+          packed_stride(packed),
+          packed_offset(packed),
+          packed_size(packed),
+          run_rhs(packer, weights, layout, has_code)};
 }
 
 /// Weights in blocks of unsigned codes, with all that the packer is told between them and where
@@ -252,74 +233,54 @@ static ClientParameters block_parameters(const ClientPacker& packer, const Clien
 
 /// What runs of both kinds of such packers begin with.
 static std::string begin_blocks(const Layout& layout) {
-  return client_check("num_groups == 1") + client_check("extra_bytes == 0") +
-         client_check("rhs != NULL") + client_check("rhs_packed != NULL") +
-         client_check("params != NULL") + client_check("params->lhs_zero_point == 1") +
-         client_check("params->rhs_zero_point == 8") + client_check("sr == 2") +
-         check_blocks(layout) +
-         "  KAI_UNUSED(num_groups);\n  KAI_UNUSED(extra_bytes);\n  KAI_UNUSED(params);\n"
-         "  if (n == 0) return;\n" +
-         pack_args("n", "rhs", "rhs") +
+  return client_checks({"num_groups == 1", "extra_bytes == 0", "rhs != NULL", "rhs_packed != NULL",
+                        "params != NULL", "params->lhs_zero_point == 1",
+                        "params->rhs_zero_point == 8", "sr == 2"}) +
+         check_blocks(layout) + unused({"num_groups", "extra_bytes", "params"}) +
+         "  if (n == 0) return;\n" + pack_args("n", "rhs", "rhs") +
          fmt::format("  args.block = bl;\n  args.packed_stride = nr * {};\n",
                      row_bytes_call(layout));
 }
 
-/// Where such weights are, packed and before.
-static std::vector<ClientFunction> block_functions(const Layout& layout) {
-  const ClientParameters block_shape = {"size_t nr", "size_t kr", "size_t bl"};
-  const std::string stride = "nr * " + row_bytes_call(layout);
-  const std::string begin = check_blocks(layout) + "  KAI_UNUSED(kr);\n";
-  return {{"get_rhs_packed_stride", "size_t", with({"size_t k"}, block_shape),
-           begin + client_return(stride)},
-          {"get_rhs_offset",
-           "size_t",
-           {"size_t n_idx", "size_t rhs_stride"},
-           client_return("n_idx * rhs_stride")},
-          {"get_rhs_packed_offset", "size_t", with({"size_t n_idx", "size_t k"}, block_shape),
-           client_check("n_idx % nr == 0") + begin +
-               client_return(fmt::format("n_idx / nr * ({})", stride))},
-          {"get_rhs_packed_size", "size_t", with({"size_t n", "size_t k"}, block_shape),
-           begin + client_return(fmt::format("kai_div_ceil(n, nr) * ({})", stride))}};
+/// Where such weights are packed.
+static PackedOperand packed_blocks(const Layout& layout) {
+  return packed_columns(layout, {"size_t nr", "size_t kr", "size_t bl"},
+                        check_blocks(layout) + unused({"kr"}));
 }
 
 std::vector<ClientFunction> offset_packer_functions(const ClientPacker& packer,
                                                     const Layout& layout) {
-  std::vector<ClientFunction> all = block_functions(layout);
-  all.erase(all.begin());  // KleidiAI has no such function
+  const PackedOperand packed = packed_blocks(layout);
   const std::string kind = packer.sequential ? "_sequential" : "";
-  const std::string checks = packer.sequential
-                                 ? client_check("kr / sr == 4") + client_check("nr % 4 == 0")
-                                 : client_check("kr >= 1 && kr <= 16");
-  all.push_back(
-      {"run", "void",
-       block_parameters(packer, {"const void* zero", "const void* bias", "const void* scale"}),
-       client_check("zero != NULL") + client_check("scale != NULL") + checks +
-           begin_blocks(layout) +
-           fmt::format("  args.source_stride = k / 2;\n"
-                       "  args.scales = scale;\n"
-                       "  args.scale_stride = k / bl * sizeof(float);\n"
-                       "  args.zero_points = zero;\n"
-                       "  args.bias = bias;\n"
-                       "  tw_kai_pack_{}{}(&args, nr, kr / sr, {});\n",
-                       packer.format->name, kind, packer.high_first ? 1 : 0)});
-  return all;
+  const std::string checks = packer.sequential ? client_checks({"kr / sr == 4", "nr % 4 == 0"})
+                                               : client_check("kr >= 1 && kr <= 16");
+  const ClientFunction run = runner(
+      block_parameters(packer, {"const void* zero", "const void* bias", "const void* scale"}),
+      client_checks({"zero != NULL", "scale != NULL"}) + checks + begin_blocks(layout) +
+          fmt::format("  args.source_stride = k / 2;\n"
+                      "  args.scales = scale;\n"
+                      "  args.scale_stride = k / bl * sizeof(float);\n"
+                      "  args.zero_points = zero;\n"
+                      "  args.bias = bias;\n"
+                      "  tw_kai_pack_{}{}(&args, nr, kr / sr, {});\n",
+                      packer.format->name, kind, packer.high_first ? 1 : 0));
+  return {rhs_offset({}), packed_offset(packed), packed_size(packed), run};
 }
 
 std::vector<ClientFunction> row_packer_functions(const ClientPacker& packer, const Layout& layout,
                                                  bool has_code) {
-  ClientFunction run = {"run", "void", block_parameters(packer, {"const float* bias"}), ""};
-  run.body = client_check("bias == NULL") + "  KAI_UNUSED(bias);\n" + begin_blocks(layout) +
-             "  args.source_stride = row_bytes(k, bl);\n" +
-             packer_call(packer.apart ? fmt::format("tw_kai_pack_{}_{}_apart(&args, nr, {});\n",
-                                                    packer.format->name, packer.source,
-                                                    packer.sequential ? 1 : 0)
-                                      : fmt::format("tw_kai_pack_{}_{}(&args, nr, kr / sr);\n",
-                                                    packer.format->name, packer.source),
-                         layout, has_code);
-  if (packer.apart) run.body = client_check("kr == 4") + run.body;
-  std::vector<ClientFunction> all = block_functions(layout);
-  all.push_back(run);
-  return all;
+  const PackedOperand packed = packed_blocks(layout);
+  const std::string in_plain_c =
+      packer.apart ? fmt::format("tw_kai_pack_{}_{}_apart(&args, nr, {:d});\n", packer.format->name,
+                                 packer.source, packer.sequential)
+                   : fmt::format("tw_kai_pack_{}_{}(&args, nr, kr / sr);\n", packer.format->name,
+                                 packer.source);
+  const std::string body = (packer.apart ? client_check("kr == 4") : "") +
+                           client_check("bias == NULL") + unused({"bias"}) + begin_blocks(layout) +
+                           "  args.source_stride = row_bytes(k, bl);\n" +
+                           packer_call(in_plain_c, layout, has_code);
+  return {packed_stride(packed), rhs_offset({}), packed_offset(packed), packed_size(packed),
+          runner(block_parameters(packer, {"const float* bias"}), body)};
 }
 
 }  // namespace tw

@@ -13,8 +13,29 @@ using ClientParameters = std::vector<std::string>;
 
 /// As a statement; what it checks holds wherever callers keep to the header.
 std::string client_check(const std::string& condition);
+std::string client_checks(const std::vector<std::string>& conditions);
 std::string client_return(const std::string& value);
+/// Statements for parameters that nothing here reads.
+std::string unused(const std::vector<std::string>& parameters);
 ClientParameters with(ClientParameters some, const ClientParameters& more);
+
+/// "kai_get_..." of a number.
+ClientFunction getter(const std::string& what, const ClientParameters& parameters,
+                      const std::string& body);
+ClientFunction runner(const ClientParameters& parameters, const std::string& body);
+
+/// An operand in panels, as those are told who use its packer.
+struct PackedOperand {
+  Side side = Side::lhs;
+  std::string panel;         ///< C for its rows or columns
+  std::string bytes;         ///< C for what a panel takes
+  ClientParameters depth;    ///< what else these functions are told
+  std::string check;         ///< statements of both
+  bool checks_index = true;  ///< whether others than panels' first ones are refused
+};
+/// Where the panel of a row or a column begins.
+ClientFunction packed_offset(const PackedOperand& operand);
+ClientFunction packed_size(const PackedOperand& operand);
 
 /// What an operand's functions are told beside k.
 ClientParameters block_parameter(const Layout& layout);
@@ -62,6 +83,9 @@ std::vector<ClientFunction> tap_packer_functions(const ClientPacker& packer, con
                                                  const std::vector<ClientCode>& codes);
 
 // client_packers.cpp
+/// Where rows are that are packed: which parameters tell it, and where row "m_idx" begins.
+ClientParameters lhs_rows(const std::string& type);
+ClientFunction lhs_rows_offset(const std::string& check);
 /// Of packers of quantized operands.
 std::vector<ClientFunction> lhs_packer_functions(const ClientPacker& packer, const Layout& layout,
                                                  bool has_code);
