@@ -36,13 +36,13 @@ ClientCode code_of(const Variant& kernel) {
 
 /// What is for the last rows comes last.
 std::vector<ClientCode> codes_of(const ClientMatmul& matmul) {
-  std::vector<ClientCode> codes, rest, single;
-  for (const Variant* kernel : matmul.kernels) add_code(codes, code_of(*kernel));
-  for (const Variant* kernel : matmul.rest) add_code(rest, code_of(*kernel));
-  for (const Variant* kernel : matmul.single) add_code(single, code_of(*kernel));
-  codes.insert(codes.end(), rest.begin(), rest.end());
-  codes.insert(codes.end(), single.begin(), single.end());
-  return codes;
+  std::vector<ClientCode> all;
+  for (const auto& kernels : {matmul.kernels, matmul.rest, matmul.single}) {
+    std::vector<ClientCode> codes;
+    for (const Variant* kernel : kernels) add_code(codes, code_of(*kernel));
+    all.insert(all.end(), codes.begin(), codes.end());
+  }
+  return all;
 }
 
 /// The layouts that a packer may be asked for, those first whose packers run on most machines.
@@ -120,51 +120,42 @@ class ClientMaker {
     return c_guard(inputs_.rules, *variant.isa);
   }
 
-  void add_source(const std::string& name, const std::vector<std::string>& about,
-                  const std::string& text, const std::vector<ClientCode>& codes) {
-    add("src/kai_" + name + ".c", about, text);
-    for (const ClientCode& code : codes) called_.insert(code.symbol);
+  void add_entry(const ClientEntry& entry, const std::vector<std::string>& about,
+                 const std::string& source) {
+    add("src/kai_" + entry.name + ".c", about, source);
+    for (const ClientCode& code : entry.codes) called_.insert(code.symbol);
+    entries_.push_back(entry);
+  }
+
+  /// `types`: what those of its functions are named after.
+  void add_kernel(const ClientEntry& entry, const std::string& types, const std::string& source) {
+    if (interfaces_.insert(entry.interface).second) {
+      add("include/" + entry.interface, {"Pointers to what these micro-kernels have."},
+          print_client_interface(types, entry.family, entry.functions));
+    }
+    std::vector<std::string> about = {"KleidiAI's name for"};
+    for (const ClientCode& code : entry.codes) about.push_back("  " + code.symbol);
+    add("include/" + entry.header, about, print_client_header(entry.name, entry.functions));
+    add_entry(entry, about, source);
   }
 
   void add_matmul(const ClientMatmul& matmul) {
     const std::vector<ClientCode> codes = codes_of(matmul);
     const auto functions = matmul_functions(matmul, codes);
-    if (interfaces_.insert(client_interface(matmul)).second) {
-      add("include/" + client_interface(matmul), {"Pointers to what these micro-kernels have."},
-          print_client_interface(matmul.family, matmul.pointers, functions));
-    }
-    std::vector<std::string> about = {"KleidiAI's name for"};
-    for (const ClientCode& code : codes) about.push_back("  " + code.symbol);
-    add("include/" + client_header(matmul), about, print_client_header(matmul.name, functions));
-    add_source(matmul.name, about,
-               print_client_source(matmul, functions, codes, guard_of(*matmul.kernels.front())),
-               codes);
-    entries_.push_back({client_header(matmul), matmul.name, matmul.pointers,
-                        client_interface(matmul), client_list_name(matmul), "", functions, codes});
+    add_kernel({client_header(matmul), matmul.name, matmul.pointers, client_interface(matmul),
+                client_list_name(matmul), "", functions, codes},
+               matmul.family,
+               print_client_source(matmul, functions, codes, guard_of(*matmul.kernels.front())));
   }
 
   void add_depthwise(const ClientDepthwise& depthwise) {
     const ClientCode code = code_of(*depthwise.kernel);
     const auto functions = depthwise_functions(depthwise, code);
-    const std::string interface = client_interface(depthwise);
-    if (interfaces_.insert(interface).second) {
-      add("include/" + interface, {"Pointers to what these micro-kernels have."},
-          print_client_interface(depthwise.family, depthwise.family, functions));
-    }
-    const std::vector<std::string> about = {"KleidiAI's name for", "  " + code.symbol};
-    const std::string header = client_header(depthwise);
-    add("include/" + header, about, print_client_header(depthwise.name, functions));
-    add_source(depthwise.name, about,
-               print_client_source(depthwise, functions, code, guard_of(*depthwise.kernel)),
-               {code});
-    entries_.push_back({header,
-                        depthwise.name,
-                        depthwise.family,
-                        interface,
-                        client_list_name(depthwise),
-                        "",
-                        functions,
-                        {code}});
+    const std::vector<ClientCode> codes = {code};
+    add_kernel({client_header(depthwise), depthwise.name, depthwise.family,
+                client_interface(depthwise), client_list_name(depthwise), "", functions, codes},
+               depthwise.family,
+               print_client_source(depthwise, functions, code, guard_of(*depthwise.kernel)));
   }
 
   void add_packer(const ClientPacker& packer) {
@@ -174,17 +165,16 @@ class ClientMaker {
     const auto functions = packer_functions(packer, layout, codes);
     const std::vector<std::string> about = {"KleidiAI's name for packers by panel and kr"};
     add("include/" + client_header(packer), about, print_client_header(packer, functions));
-    add_source(packer.name, about,
-               print_client_source(packer, functions, codes, layout, guard_of(*user)), codes);
-    entries_.push_back({client_header(packer), packer.name, "", "",
-                        client_list_name(packer, layout), plain_code(packer), functions, codes});
+    add_entry({client_header(packer), packer.name, "", "", client_list_name(packer, layout),
+               plain_code(packer), functions, codes},
+              about, print_client_source(packer, functions, codes, layout, guard_of(*user)));
   }
 
   void add_packer(const ClientStructPacker& packer) {
     const auto functions = packer_functions(packer);
-    add_source(packer.name, {"KleidiAI's name for a packer that is told structs"},
-               print_client_source(packer, functions), {});
-    entries_.push_back({"", packer.name, "", "", "STRUCT_PACKERS", "plain C", functions, {}});
+    add_entry({"", packer.name, "", "", "STRUCT_PACKERS", "plain C", functions, {}},
+              {"KleidiAI's name for a packer that is told structs"},
+              print_client_source(packer, functions));
   }
 
   /// `example` becomes one of the kernels that read what it packs. There may be no packer of
