@@ -22,14 +22,11 @@ bool fits(const Pressure& pressure) {
   return pressure.available == 0 || pressure.most <= pressure.available;
 }
 
-/// A Program as lowered and as ordered, and the vector registers that the latter needs.
-struct Ordered {
-  Program lowered, ordered;
-  Pressure pressure;
-};
-
-Ordered lower_and_order(const Variant& variant, std::optional<int64_t> totals_in_registers) {
-  Ordered stages{lower(variant, totals_in_registers), {}, {}};
+/// The stages before instructions.
+Compiled lower_and_order(const Variant& variant, std::optional<int64_t> totals_in_registers) {
+  Compiled stages;
+  stages.variant = &variant;
+  stages.lowered = lower(variant, totals_in_registers);
   stages.ordered = clone(stages.lowered);
   order(stages.ordered);
   stages.pressure = vector_pressure(stages.ordered);
@@ -37,11 +34,11 @@ Ordered lower_and_order(const Variant& variant, std::optional<int64_t> totals_in
 }
 
 /// With as many of the blocks' totals in registers as these hold; with all, if nothing fits.
-Ordered lower_and_order(const Variant& variant) {
-  Ordered all = lower_and_order(variant, std::nullopt);
+Compiled lower_and_order(const Variant& variant) {
+  Compiled all = lower_and_order(variant, std::nullopt);
   if (fits(all.pressure) || movable_totals(variant) == 0) return all;
   for (int64_t kept = movable_totals(variant); kept >= 0;) {
-    Ordered some = lower_and_order(variant, kept);
+    Compiled some = lower_and_order(variant, kept);
     if (fits(some.pressure)) return some;
     kept -= some.pressure.most - some.pressure.available;
   }
@@ -74,18 +71,15 @@ int64_t parts_of(Length length) {
 /// The largest tiles that fit with fewer rows, and with fewer columns.
 std::vector<std::string> fitting_tiles(const Variant& variant) {
   std::vector<std::string> found;
-  for (int64_t m = parts_of(variant.tile.m) - 1; m >= 1; --m) {
-    const Tile tile{with_parts(variant.tile.m, m), variant.tile.n};
-    if (!would_fit(variant, tile)) continue;
-    found.push_back(text(tile));
-    break;
-  }
-  const Length n = variant.tile.n;
-  for (int64_t parts = parts_of(n) - 1; parts >= 1; --parts) {
-    const Tile tile{variant.tile.m, with_parts(n, parts)};
-    if (!would_fit(variant, tile)) continue;
-    found.push_back(text(tile));
-    break;
+  for (const bool by_rows : {true, false}) {
+    Tile tile = variant.tile;
+    Length& side = by_rows ? tile.m : tile.n;
+    int64_t parts = parts_of(side) - 1;
+    for (; parts >= 1; --parts) {
+      side = with_parts(side, parts);
+      if (would_fit(variant, tile)) break;
+    }
+    if (parts >= 1) found.push_back(text(tile));
   }
   return found;
 }
@@ -127,12 +121,8 @@ Compiled compile(const Variant& variant, const CoreModel& core) {
                     core.name, lacking, variant.isa->name));
   }
   Compiled compiled;
-  compiled.variant = &variant;
   try {
-    Ordered stages = lower_and_order(variant);
-    compiled.lowered = std::move(stages.lowered);
-    compiled.ordered = std::move(stages.ordered);
-    compiled.pressure = stages.pressure;
+    compiled = lower_and_order(variant);
   } catch (const std::invalid_argument& error) {
     throw SpecError(variant.tile_where, error.what());
   }
