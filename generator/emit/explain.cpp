@@ -94,25 +94,20 @@ int64_t rows_of_tile(const Isa& isa, const CoreModel& core) {
   return isa.tile_rows().at({segments, segments});
 }
 
-/// What stands around the loop is done beside other blocks: it takes ports and dispatch, so many
-/// times.
-void add_around(const Bounds& own, int64_t count, Explanation& it) {
-  const auto times = static_cast<double>(count);
-  it.bounds.ports += times * own.ports;
-  it.bounds.dispatch += times * own.dispatch;
-  for (size_t i = 0; i < own.port_load.size(); ++i) {
-    it.bounds.port_load[i] += times * own.port_load[i];
-  }
-  it.cycles += times * std::max(own.ports, own.dispatch);
+/// What a loop takes in so many iterations.
+void add(const Bounds& own, double times, Bounds& all) {
+  all.ports += times * own.ports;
+  all.dispatch += times * own.dispatch;
+  all.latency += times * own.latency;
+  all.port_load.resize(own.port_load.size());
+  for (size_t i = 0; i < own.port_load.size(); ++i) all.port_load[i] += times * own.port_load[i];
 }
 
-Bounds multiplied(Bounds bounds, int64_t trips) {
-  const auto times = static_cast<double>(trips);
-  bounds.ports *= times;
-  bounds.dispatch *= times;
-  bounds.latency *= times;
-  for (double& load : bounds.port_load) load *= times;
-  return bounds;
+/// What stands around the loop is done beside other blocks: it takes ports and dispatch.
+void add_around(Bounds own, int64_t count, Explanation& it) {
+  own.latency = 0;
+  add(own, static_cast<double>(count), it.bounds);
+  it.cycles += static_cast<double>(count) * std::max(own.ports, own.dispatch);
 }
 
 }  // namespace
@@ -156,7 +151,7 @@ Explanation explain(const Program& program, const CoreModel& core, int64_t block
     return node != nullptr && info(node->code).facts.work == Work::outer_products;
   });
   it.times = times_longer(*program.isa, core, has_outer);
-  it.bounds = multiplied(bounds(program, *loop, core), trips);
+  add(bounds(program, *loop, core), static_cast<double>(trips), it.bounds);
   it.cycles = cycles_per_iteration(program, *loop, core) * static_cast<double>(trips);
   if (around != nullptr) add_around(bounds(program, *around, core), 1, it);
   if (by_rows != nullptr) add_around(bounds(program, *by_rows, core), rows, it);
