@@ -19,7 +19,9 @@ bool in_source_tree() {
   return fs::is_directory(kSource / "templates", error);
 }
 
-fs::path installed() {
+/// The source tree, or what is installed of it.
+fs::path data_folder() {
+  if (in_source_tree()) return kSource;
   std::error_code error;
   return fs::read_symlink("/proc/self/exe", error).parent_path().parent_path() / "share" /
          "tilewright";
@@ -28,29 +30,23 @@ fs::path installed() {
 }  // namespace
 
 fs::path records_folder() {
-  return (in_source_tree() ? kSource : installed()) / "records";
+  return data_folder() / "records";
 }
 
 Places find_places(const std::string& templates) {
   std::error_code error;
-  Places places;
+  const fs::path data = data_folder();
+  const fs::path runtime = in_source_tree() ? data / "runtime" : data;
+  Places places = {data / "templates",
+                   data / "specs",
+                   runtime / "include",
+                   runtime / "src",
+                   data / "LICENSE",
+                   "",
+                   ""};
   if (in_source_tree()) {
-    places = {kSource / "templates",
-              kSource / "specs",
-              kSource / "runtime" / "include",
-              kSource / "runtime" / "src",
-              kSource / "LICENSE",
-              kSource / "generated",
-              kSource / "integrations" / "kleidiai" / "names.yaml"};
-  } else {
-    const fs::path data = installed();
-    places = {data / "templates",
-              data / "specs",
-              data / "include",
-              data / "src",
-              data / "LICENSE",
-              "",
-              ""};
+    places.generated = data / "generated";
+    places.names = data / "integrations" / "kleidiai" / "names.yaml";
   }
   if (!templates.empty()) places.templates = templates;
   if (!fs::is_directory(places.templates / "isa", error)) {
