@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
+#include <compare>
 #include <map>
-#include <tuple>
 
 #include "command/tune.h"
 #include "tuner/report_text.h"
@@ -34,9 +34,7 @@ struct Run {
   bool hot;
   std::string core;
   size_t threads;
-  bool operator<(const Run& other) const {
-    return std::tie(hot, core, threads) < std::tie(other.hot, other.core, other.threads);
-  }
+  auto operator<=>(const Run&) const = default;
 };
 
 Run run_of(const json& choice) {

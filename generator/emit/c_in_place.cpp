@@ -10,19 +10,9 @@ namespace {
 
 /// Short scalar expressions that read well inside another one.
 bool is_short(OpCode code) {
-  switch (code) {
-    case OpCode::arg:
-    case OpCode::iadd:
-    case OpCode::iadd_imm:
-    case OpCode::isub:
-    case OpCode::imul:
-    case OpCode::ishl:
-    case OpCode::ishr:
-    case OpCode::iand_imm:
-      return true;
-    default:
-      return false;
-  }
+  return code == OpCode::arg || code == OpCode::iadd || code == OpCode::iadd_imm ||
+         code == OpCode::isub || code == OpCode::imul || code == OpCode::ishl ||
+         code == OpCode::ishr || code == OpCode::iand_imm;
 }
 
 /// Who uses a value.
