@@ -354,14 +354,13 @@ class Printer {
 
 }  // namespace
 
-std::string print_c_function(const Program& program, const std::string& symbol, bool is_static,
+std::string print_c_function(const Program& program, const std::string& symbol,
                              const std::string& args_type) {
   std::string text;
   if (!program.isa->c_target.empty()) {
     text += fmt::format("__attribute__((target(\"{}\")))\n", program.isa->c_target);
   }
-  text +=
-      fmt::format("{}void {}(const {}* args) {{\n", is_static ? "static " : "", symbol, args_type);
+  text += fmt::format("void {}(const {}* args) {{\n", symbol, args_type);
   Program used = clone(program);
   drop_unused(used);
   text += Printer(used).body();

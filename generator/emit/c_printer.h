@@ -11,7 +11,7 @@ namespace tw {
 /// `const tw_args* args`, or that of `args_type`. The text ends with a newline and needs `kernel.h`
 /// and Isa::c_includes. Throws std::runtime_error when the ISA's table lacks C text or a cast that
 /// is needed.
-std::string print_c_function(const Program& program, const std::string& symbol, bool is_static,
+std::string print_c_function(const Program& program, const std::string& symbol,
                              const std::string& args_type = "tw_args");
 
 }  // namespace tw

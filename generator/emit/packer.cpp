@@ -70,7 +70,7 @@ PackerSource make_packer(const Request& request, const std::string& name, IsaLib
   const Program program = is_quantized(request)
                               ? lower_quantizing_packer(packer.symbol, layout, request.from, isa)
                               : lower_packer(packer.symbol, layout, source_of(request), isa);
-  const std::string function = print_c_function(program, packer.symbol, false, "tw_pack_args");
+  const std::string function = print_c_function(program, packer.symbol, "tw_pack_args");
   const Isa& file = packer.vectorized ? isa : request.isa;
   packer.text = c_file(rules, file, function, packer.symbol, "tw_pack_args");
   return packer;

@@ -214,7 +214,7 @@ class TreeMaker {
     entry.name = intrinsics_name(*entry.variant);
     entry.symbol = intrinsics_symbol(*entry.variant);
     entry.guard = c_guard(rules_, isa);
-    const std::string function = print_c_function(compiled.ordered, entry.symbol, false);
+    const std::string function = print_c_function(compiled.ordered, entry.symbol);
     const std::string text =
         c_file(rules_, isa, kernel_function(rules_, isa, function), entry.symbol);
     entry.content_hash = fnv1a(text);

@@ -11,7 +11,7 @@ namespace {
 using With = Builder::With;
 
 std::string printed(Program program) {
-  return print_c_function(program, "f", true);
+  return print_c_function(program, "f");
 }
 
 /// One dot product a row of dst, with everything that a kernel has: pointers that walk, an
@@ -56,7 +56,7 @@ TEST(CPrinter, MemoryOfItsOwnBeginsAtACacheLineWhereAddressesAreAligned) {
 
 TEST(CPrinter, Golden) {
   const Isa isa = small_isa();
-  EXPECT_EQ(printed(rows_of_dots(isa)), R"(static void f(const tw_args* args) {
+  EXPECT_EQ(printed(rows_of_dots(isa)), R"(void f(const tw_args* args) {
   const size_t k_steps = args->k >> 2;
   const uint8_t* lhs = (const uint8_t*)args->lhs;
   uint8_t* dst = (uint8_t*)args->dst;
@@ -98,7 +98,7 @@ TEST(CPrinter, ValuesThatChangePlacesGoThroughAThird) {
       });
   b.op(OpCode::store, {dst, both[0]}, {});
   b.op(OpCode::store, {dst, both[1]}, {.offset = 4});
-  EXPECT_EQ(printed(b.finish()), R"(static void f(const tw_args* args) {
+  EXPECT_EQ(printed(b.finish()), R"(void f(const tw_args* args) {
   uint8_t* const dst = (uint8_t*)args->dst;
   int32_t x = tw_load_i32(dst);
   int32_t y = tw_load_i32(dst + 4);
@@ -128,7 +128,7 @@ TEST(CPrinter, AValueThatIsStillNeededKeepsItsVariable) {
         return std::vector<Value>{next};
       });
   b.op(OpCode::store, {dst, sum[0]}, {.offset = 4});
-  EXPECT_EQ(printed(b.finish()), R"(static void f(const tw_args* args) {
+  EXPECT_EQ(printed(b.finish()), R"(void f(const tw_args* args) {
   uint8_t* const dst = (uint8_t*)args->dst;
   int32_t acc = 0;
   const size_t k = args->k;
@@ -165,7 +165,7 @@ TEST(CPrinter, ScalarsAndBranches) {
       [&] {
         b.op(OpCode::store, {next, b.op(OpCode::zero, {})}, {.offset = 1 << 20});
       });
-  EXPECT_EQ(printed(b.finish()), R"(static void f(const tw_args* args) {
+  EXPECT_EQ(printed(b.finish()), R"(void f(const tw_args* args) {
   uint8_t* const dst = (uint8_t*)args->dst;
   const size_t m = args->m;
   const size_t least = m < 8 ? m : 8;
@@ -191,7 +191,7 @@ TEST(CPrinter, WhatNobodyUsesIsNotPrinted) {
   const Value dst = b.arg(ArgField::dst);
   b.op(OpCode::add, {b.op(OpCode::load, {dst}, {}, "x"), b.op(OpCode::zero, {})}, {.bits = 32});
   b.op(OpCode::store, {dst, b.op(OpCode::zero, {}, {}, "none")}, {});
-  EXPECT_EQ(printed(b.finish()), R"(static void f(const tw_args* args) {
+  EXPECT_EQ(printed(b.finish()), R"(void f(const tw_args* args) {
   const int32_t none = 0;
   tw_store_i32((uint8_t*)args->dst, none);
 }
@@ -229,7 +229,7 @@ TEST(CPrinter, TilesByTheirShape) {
   const Value zero = b.op(OpCode::tile_zero, {}, {}, "zero");
   const Value sums = b.op(OpCode::tile_dot4_s8u8, {zero, codes, weights}, {}, "sums");
   b.op(OpCode::tile_store, {b.arg(ArgField::dst), row, sums});
-  EXPECT_EQ(printed(b.finish()), R"(static void f(const tw_args* args) {
+  EXPECT_EQ(printed(b.finish()), R"(void f(const tw_args* args) {
   const uint8_t* const lhs = (const uint8_t*)args->lhs;
   const size_t lhs_stride = args->lhs_stride;
   const codes a = get_a(lhs, lhs_stride);
@@ -250,7 +250,7 @@ TEST(CPrinter, SaysWhatTheTableLacks) {
   b.op(OpCode::store, {dst, b.op(OpCode::splat, {}, {.bits = 8, .imm = 15})}, {});
   const Program program = b.finish();
   try {
-    print_c_function(program, "f", true);
+    print_c_function(program, "f");
     FAIL() << "it was printed";
   } catch (const std::runtime_error& error) {
     EXPECT_STREQ(error.what(), "small.yaml:1:1: no row with C text for splat.8 (needed by lacks)");
@@ -267,7 +267,7 @@ TEST(CPrinter, SaysWhichCastIsMissing) {
   b.op(OpCode::store, {dst, b.op(OpCode::fadd, {x, x})}, {});
   const Program program = b.finish();
   try {
-    print_c_function(program, "f", true);
+    print_c_function(program, "f");
     FAIL() << "it was printed";
   } catch (const std::runtime_error& error) {
     EXPECT_STREQ(error.what(), "small.yaml:1:1: c: casts: needs \"f>i\"");

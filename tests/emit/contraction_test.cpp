@@ -41,8 +41,7 @@ TEST(Contraction, MultiplicationsAndAdditionsStayApart) {
   for (const char* name : {"scalar", "avx512_vnni", "neon_i8mm"}) {
     const Isa& isa = isas.get(name);
     const std::string file = std::string(name) + ".c";
-    folder.write(file,
-                 c_file(rules, isa, print_c_function(multiply_then_add(isa), "f", false), "f"));
+    folder.write(file, c_file(rules, isa, print_c_function(multiply_then_add(isa), "f"), "f"));
     std::istringstream all(TILEWRIGHT_COMPILERS);
     for (std::string compiler; std::getline(all, compiler, '|');) {
       const std::string guard = c_guard(rules, isa);

@@ -107,8 +107,8 @@ TEST_P(LongBlocks, ShareTheirCode) {
     const Variant shorter = variant_of(GetParam(), isa, lhs, 64);
     const Variant longer = variant_of(GetParam(), isa, lhs, 4096);
     EXPECT_EQ(shorter.code_name(), longer.code_name());
-    EXPECT_EQ(print_c_function(compile(shorter, core).ordered, "code", false),
-              print_c_function(compile(longer, core).ordered, "code", false));
+    EXPECT_EQ(print_c_function(compile(shorter, core).ordered, "code"),
+              print_c_function(compile(longer, core).ordered, "code"));
   }
 }
 

@@ -178,7 +178,7 @@ class TableWriter {
     if (function.is_assembly) {
       assembly_ += print_assembly(function.program, symbol, dialect_, "");
     } else {
-      c_ += print_c_function(function.program, symbol, false) + "\n";
+      c_ += print_c_function(function.program, symbol) + "\n";
       c_symbol_ = symbol;
     }
     declarations_ += fmt::format("void {}(const tw_args* args);\n", symbol);

@@ -154,7 +154,7 @@ TEST(SpillLint, TilesThatDoNotFitAreReported) {
       ASSERT_TRUE(program.has_value()) << isa.name;
       const std::filesystem::path file =
           std::filesystem::path(testing::TempDir()) / ("too_large_" + isa.name + ".c");
-      std::ofstream(file) << c_file(rules, isa, print_c_function(*program, "tw_too_large", false),
+      std::ofstream(file) << c_file(rules, isa, print_c_function(*program, "tw_too_large"),
                                     "tw_too_large");
       int compiled = 0;
       for (const Compiler& compiler : all) {
