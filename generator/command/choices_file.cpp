@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cctype>
 #include <sstream>
+
+#include "emit/c_text.h"
 
 namespace tw {
 namespace {
@@ -32,10 +32,7 @@ std::string settings_text(const tuner::Choice& choice, size_t number) {
 }
 
 std::string scales_text(const std::string& scales) {
-  std::string upper = scales.empty() ? "unset" : scales;
-  std::transform(upper.begin(), upper.end(), upper.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  return "TW_SCALES_" + upper;
+  return "TW_SCALES_" + upper(scales.empty() ? "unset" : scales);
 }
 
 /// Of names separated by blanks.

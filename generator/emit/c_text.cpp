@@ -33,6 +33,14 @@ std::string c_identifier(const std::string& hint) {
   return text;
 }
 
+std::string upper(std::string text) {
+  for (char& c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    c = std::isalnum(byte) != 0 ? static_cast<char>(std::toupper(byte)) : '_';
+  }
+  return text;
+}
+
 std::string c_scalar_type(CScalar type) {
   switch (type) {
     case CScalar::size:

@@ -3,25 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <set>
 
 #include "emit/axis_rows.h"
+#include "emit/c_text.h"
 #include "lower/lower.h"
 #include "model/sources.h"
 
 namespace tw {
 namespace {
-
-std::string upper(std::string text) {
-  for (char& c : text) {
-    c = std::isalnum(static_cast<unsigned char>(c)) != 0
-            ? static_cast<char>(std::toupper(static_cast<unsigned char>(c)))
-            : '_';
-  }
-  return text;
-}
 
 std::string feature_macro(const std::string& feature) {
   return "TW_FEATURE_" + upper(feature);

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cctype>
 #include <map>
 #include <set>
 #include <stdexcept>
 
+#include "emit/c_text.h"
 #include "emit/file_template.h"
 #include "model/format.h"
 
@@ -99,10 +99,7 @@ std::string c_string(const std::string& text) {
 /// Members of blocks, where there are some.
 std::string block_members(const Matmul& matmul) {
   if (matmul.block == 0) return "";
-  std::string scales = matmul.scales;
-  std::transform(scales.begin(), scales.end(), scales.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  return fmt::format(".block = {}, .scales = TW_SCALES_{}, ", matmul.block, scales);
+  return fmt::format(".block = {}, .scales = TW_SCALES_{}, ", matmul.block, upper(matmul.scales));
 }
 
 std::string layer_lines(const Workload& workload) {
