@@ -2,10 +2,6 @@
  * four, the first in the lowest bits. */
 #include "weights.h"
 
-static void make_byte(unsigned char *block) {
-  random_bytes(block, 1);
-}
-
 static void decode_bits(const unsigned char *block, unsigned bits, float *decoded) {
   const int half = 1 << (bits - 1);
   for (unsigned i = 0; i < 8 / bits; ++i) {
@@ -27,9 +23,9 @@ static void decode_int8(const unsigned char *block, float *decoded) {
 }
 
 /* Order, values, bytes, make, decode, has_scales, has_zero_points. */
-const format int2 = {TW_NXK, 4, 1, make_byte, decode_int2, 1, 0};
-const format int2_zero = {TW_NXK, 4, 1, make_byte, decode_int2, 1, 1};
-const format int4 = {TW_NXK, 2, 1, make_byte, decode_int4, 1, 0};
-const format int4_zero = {TW_NXK, 2, 1, make_byte, decode_int4, 1, 1};
-const format int8 = {TW_NXK, 1, 1, make_byte, decode_int8, 1, 0};
-const format int8_zero = {TW_NXK, 1, 1, make_byte, decode_int8, 1, 1};
+const format int2 = {TW_NXK, 4, 1, random_bytes, decode_int2, 1, 0};
+const format int2_zero = {TW_NXK, 4, 1, random_bytes, decode_int2, 1, 1};
+const format int4 = {TW_NXK, 2, 1, random_bytes, decode_int4, 1, 0};
+const format int4_zero = {TW_NXK, 2, 1, random_bytes, decode_int4, 1, 1};
+const format int8 = {TW_NXK, 1, 1, random_bytes, decode_int8, 1, 0};
+const format int8_zero = {TW_NXK, 1, 1, random_bytes, decode_int8, 1, 1};

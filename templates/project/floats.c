@@ -7,30 +7,30 @@ static float random_float(void) {
   return (float)(random_bits() >> 16) / 32768 - 1;
 }
 
-static void make_f32(unsigned char *block) {
+static void make_f32(unsigned char *block, size_t bytes) {
   const float value = random_float();
-  memcpy(block, &value, sizeof value);
+  memcpy(block, &value, bytes);
 }
 
 static void decode_f32(const unsigned char *block, float *decoded) {
   memcpy(decoded, block, sizeof *decoded);
 }
 
-static void make_f16(unsigned char *block) {
+static void make_f16(unsigned char *block, size_t bytes) {
   const uint16_t half = tw_f16_of_f32(random_float());
-  memcpy(block, &half, sizeof half);
+  memcpy(block, &half, bytes);
 }
 
 static void decode_f16(const unsigned char *block, float *decoded) {
   *decoded = load_f16(block);
 }
 
-static void make_bf16(unsigned char *block) {
+static void make_bf16(unsigned char *block, size_t bytes) {
   const float value = random_float();
   uint32_t bits;
   memcpy(&bits, &value, sizeof bits);
   const uint16_t upper = (uint16_t)(bits >> 16);
-  memcpy(block, &upper, sizeof upper);
+  memcpy(block, &upper, bytes);
 }
 
 static void decode_bf16(const unsigned char *block, float *decoded) {

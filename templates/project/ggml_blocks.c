@@ -11,30 +11,14 @@ static int bit(const unsigned char *bytes, int i) {
   return bytes[i / 8] >> i % 8 & 1;
 }
 
-static void make_q4_0(unsigned char *block) {
-  random_f16(block);
-  random_bytes(block + 2, 16);
-}
-
 static void decode_q4_0(const unsigned char *block, float *decoded) {
   const float scale = load_f16(block);
   for (int i = 0; i < 32; ++i) decoded[i] = scale * (float)(nibble(block + 2, i) - 8);
 }
 
-static void make_q4_1(unsigned char *block) {
-  random_f16(block);
-  random_f16(block + 2);
-  random_bytes(block + 4, 16);
-}
-
 static void decode_q4_1(const unsigned char *block, float *decoded) {
   const float scale = load_f16(block), minimum = load_f16(block + 2);
   for (int i = 0; i < 32; ++i) decoded[i] = scale * (float)nibble(block + 4, i) + minimum;
-}
-
-static void make_q5_0(unsigned char *block) {
-  random_f16(block);
-  random_bytes(block + 2, 4 + 16);
 }
 
 static void decode_q5_0(const unsigned char *block, float *decoded) {
@@ -44,12 +28,6 @@ static void decode_q5_0(const unsigned char *block, float *decoded) {
   }
 }
 
-static void make_q5_1(unsigned char *block) {
-  random_f16(block);
-  random_f16(block + 2);
-  random_bytes(block + 4, 4 + 16);
-}
-
 static void decode_q5_1(const unsigned char *block, float *decoded) {
   const float scale = load_f16(block), minimum = load_f16(block + 2);
   for (int i = 0; i < 32; ++i) {
@@ -57,19 +35,9 @@ static void decode_q5_1(const unsigned char *block, float *decoded) {
   }
 }
 
-static void make_q8_0(unsigned char *block) {
-  random_f16(block);
-  random_bytes(block + 2, 32);
-}
-
 static void decode_q8_0(const unsigned char *block, float *decoded) {
   const float scale = load_f16(block);
   for (int i = 0; i < 32; ++i) decoded[i] = scale * (float)(int8_t)block[2 + i];
-}
-
-static void make_q1_0(unsigned char *block) {
-  random_f16(block);
-  random_bytes(block + 2, 16);
 }
 
 static void decode_q1_0(const unsigned char *block, float *decoded) {
@@ -78,9 +46,9 @@ static void decode_q1_0(const unsigned char *block, float *decoded) {
 }
 
 /* Order, values, bytes, make, decode, has_scales, has_zero_points. */
-const format q1_0 = {TW_Q1_0, 128, 18, make_q1_0, decode_q1_0, 0, 0};
-const format q4_0 = {TW_Q4_0, 32, 18, make_q4_0, decode_q4_0, 0, 0};
-const format q4_1 = {TW_Q4_1, 32, 20, make_q4_1, decode_q4_1, 0, 0};
-const format q5_0 = {TW_Q5_0, 32, 22, make_q5_0, decode_q5_0, 0, 0};
-const format q5_1 = {TW_Q5_1, 32, 24, make_q5_1, decode_q5_1, 0, 0};
-const format q8_0 = {TW_Q8_0, 32, 34, make_q8_0, decode_q8_0, 0, 0};
+const format q1_0 = {TW_Q1_0, 128, 18, random_scaled, decode_q1_0, 0, 0};
+const format q4_0 = {TW_Q4_0, 32, 18, random_scaled, decode_q4_0, 0, 0};
+const format q4_1 = {TW_Q4_1, 32, 20, random_raised, decode_q4_1, 0, 0};
+const format q5_0 = {TW_Q5_0, 32, 22, random_scaled, decode_q5_0, 0, 0};
+const format q5_1 = {TW_Q5_1, 32, 24, random_raised, decode_q5_1, 0, 0};
+const format q8_0 = {TW_Q8_0, 32, 34, random_scaled, decode_q8_0, 0, 0};

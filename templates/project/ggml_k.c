@@ -2,19 +2,14 @@
  * whole numbers of steps, which are f16. */
 #include "weights.h"
 
-static void make_steps_behind(unsigned char *block, size_t bytes, int steps) {
-  random_bytes(block, bytes);
-  for (int i = 0; i < steps; ++i) random_f16(block + bytes + 2 * i);
+static void make_step_behind(unsigned char *block, size_t bytes) {
+  random_bytes(block, bytes - 2);
+  random_f16(block + bytes - 2);
 }
 
-static void make_steps_before(unsigned char *block, size_t bytes) {
-  random_f16(block);
-  random_f16(block + 2);
-  random_bytes(block + 4, bytes);
-}
-
-static void make_q2_k(unsigned char *block) {
-  make_steps_behind(block, 80, 2);
+static void make_steps_behind(unsigned char *block, size_t bytes) {
+  make_step_behind(block, bytes - 2);
+  random_f16(block + bytes - 2);
 }
 
 static void decode_q2_k(const unsigned char *block, float *decoded) {
@@ -24,10 +19,6 @@ static void decode_q2_k(const unsigned char *block, float *decoded) {
     const int numbers = block[i / 16];
     decoded[i] = step * (float)(numbers & 15) * (float)code - minimum_step * (float)(numbers >> 4);
   }
-}
-
-static void make_q3_k(unsigned char *block) {
-  make_steps_behind(block, 108, 1);
 }
 
 static void look_up(const unsigned char *block, const float *values, float *decoded) {
@@ -76,16 +67,8 @@ static float value_of(const unsigned char *block, int i, int code) {
          minimum_step * (float)six_bits(block + 4, i / 32, 4);
 }
 
-static void make_q4_k(unsigned char *block) {
-  make_steps_before(block, 12 + 128);
-}
-
 static void decode_q4_k(const unsigned char *block, float *decoded) {
   for (int i = 0; i < 256; ++i) decoded[i] = value_of(block, i, far_nibble(block + 16, i));
-}
-
-static void make_q5_k(unsigned char *block) {
-  make_steps_before(block, 12 + 32 + 128);
 }
 
 static void decode_q5_k(const unsigned char *block, float *decoded) {
@@ -93,10 +76,6 @@ static void decode_q5_k(const unsigned char *block, float *decoded) {
     const int top = block[16 + i % 32] >> i / 32 & 1;
     decoded[i] = value_of(block, i, far_nibble(block + 48, i) | top << 4);
   }
-}
-
-static void make_q6_k(unsigned char *block) {
-  make_steps_behind(block, 208, 1);
 }
 
 static void decode_q6_k(const unsigned char *block, float *decoded) {
@@ -110,10 +89,10 @@ static void decode_q6_k(const unsigned char *block, float *decoded) {
 }
 
 /* Order, values, bytes, make, decode, has_scales, has_zero_points. */
-const format q2_k = {TW_Q2_K, 256, 84, make_q2_k, decode_q2_k, 0, 0};
-const format q3_k = {TW_Q3_K, 256, 110, make_q3_k, decode_q3_k, 0, 0};
-const format iq2_flat = {TW_IQ2_FLAT, 256, 110, make_q3_k, decode_iq2, 0, 0};
-const format iq1_flat = {TW_IQ1_FLAT, 256, 110, make_q3_k, decode_iq1, 0, 0};
-const format q4_k = {TW_Q4_K, 256, 144, make_q4_k, decode_q4_k, 0, 0};
-const format q5_k = {TW_Q5_K, 256, 176, make_q5_k, decode_q5_k, 0, 0};
-const format q6_k = {TW_Q6_K, 256, 210, make_q6_k, decode_q6_k, 0, 0};
+const format q2_k = {TW_Q2_K, 256, 84, make_steps_behind, decode_q2_k, 0, 0};
+const format q3_k = {TW_Q3_K, 256, 110, make_step_behind, decode_q3_k, 0, 0};
+const format iq2_flat = {TW_IQ2_FLAT, 256, 110, make_step_behind, decode_iq2, 0, 0};
+const format iq1_flat = {TW_IQ1_FLAT, 256, 110, make_step_behind, decode_iq1, 0, 0};
+const format q4_k = {TW_Q4_K, 256, 144, random_raised, decode_q4_k, 0, 0};
+const format q5_k = {TW_Q5_K, 256, 176, random_raised, decode_q5_k, 0, 0};
+const format q6_k = {TW_Q6_K, 256, 210, make_step_behind, decode_q6_k, 0, 0};

@@ -15,19 +15,14 @@ static void look_up(const unsigned char *bytes, const float *table, float scale,
   for (int i = 0; i < 32; ++i) decoded[i] = scale * table[bytes[i % 16] >> i / 16 * 4 & 15];
 }
 
-static void make_iq4_nl(unsigned char *block) {
-  random_f16(block);
-  random_bytes(block + 2, 16);
-}
-
 static void decode_iq4_nl(const unsigned char *block, float *decoded) {
   look_up(block + 2, iq4, load_f16(block), decoded);
 }
 
 /* The scale is a power of two. */
-static void make_mxfp4(unsigned char *block) {
+static void make_mxfp4(unsigned char *block, size_t bytes) {
   block[0] = (unsigned char)(120 + (random_bits() >> 16) % 3);
-  random_bytes(block + 1, 16);
+  random_bytes(block + 1, bytes - 1);
 }
 
 static void decode_mxfp4(const unsigned char *block, float *decoded) {
@@ -36,9 +31,9 @@ static void decode_mxfp4(const unsigned char *block, float *decoded) {
 }
 
 /* Four blocks of 16, whose scales stand before them: bits of f16, 2^-8 of what they are worth. */
-static void make_nvfp4(unsigned char *block) {
+static void make_nvfp4(unsigned char *block, size_t bytes) {
   for (int i = 0; i < 4; ++i) block[i] = (unsigned char)(1 + (random_bits() >> 16) % 24);
-  random_bytes(block + 4, 32);
+  random_bytes(block + 4, bytes - 4);
 }
 
 static void decode_nvfp4(const unsigned char *block, float *decoded) {
@@ -51,11 +46,6 @@ static void decode_nvfp4(const unsigned char *block, float *decoded) {
 }
 
 /* Eight blocks of 32, whose scales are whole numbers of steps. */
-static void make_iq4_xs(unsigned char *block) {
-  random_f16(block);
-  random_bytes(block + 2, 2 + 4 + 128);
-}
-
 static void look_up_all(const unsigned char *block, const float *table, float *decoded) {
   for (int i = 0; i < 8; ++i) {
     const int low = block[4 + i / 2] >> i % 2 * 4 & 15, top = block[2 + i / 4] >> i % 4 * 2 & 3;
@@ -77,9 +67,9 @@ static void decode_iq3_xxs(const unsigned char *block, float *decoded) {
 }
 
 /* Order, values, bytes, make, decode, has_scales, has_zero_points. */
-const format iq4_nl = {TW_IQ4_NL, 32, 18, make_iq4_nl, decode_iq4_nl, 0, 0};
-const format iq4_xs = {TW_IQ4_XS, 256, 136, make_iq4_xs, decode_iq4_xs, 0, 0};
-const format iq3_s_flat = {TW_IQ3_S_FLAT, 256, 136, make_iq4_xs, decode_iq3_s, 0, 0};
-const format iq3_xxs_flat = {TW_IQ3_XXS_FLAT, 256, 136, make_iq4_xs, decode_iq3_xxs, 0, 0};
+const format iq4_nl = {TW_IQ4_NL, 32, 18, random_scaled, decode_iq4_nl, 0, 0};
+const format iq4_xs = {TW_IQ4_XS, 256, 136, random_scaled, decode_iq4_xs, 0, 0};
+const format iq3_s_flat = {TW_IQ3_S_FLAT, 256, 136, random_scaled, decode_iq3_s, 0, 0};
+const format iq3_xxs_flat = {TW_IQ3_XXS_FLAT, 256, 136, random_scaled, decode_iq3_xxs, 0, 0};
 const format mxfp4 = {TW_MXFP4, 32, 17, make_mxfp4, decode_mxfp4, 0, 0};
 const format nvfp4 = {TW_NVFP4, 64, 36, make_nvfp4, decode_nvfp4, 0, 0};

@@ -41,7 +41,7 @@ weights make_weights(const layer *of) {
   weights made = {.of = of};
   const size_t bytes = of->n * row_bytes(of);
   made.rows = allocate(bytes);
-  for (size_t at = 0; at < bytes; at += as->bytes) as->make(made.rows + at);
+  for (size_t at = 0; at < bytes; at += as->bytes) as->make(made.rows + at, as->bytes);
   const size_t scales = of->n * scales_in_row(of), step = scale_bytes(of);
   if (as->has_scales) made.scales = allocate(scales * step);
   if (as->has_zero_points) made.zero_points = allocate(scales * step);
@@ -113,6 +113,16 @@ void random_f16(unsigned char *at) {
   const unsigned bits = 8u << 10 | (random_bits() >> 16 & 1023);
   at[0] = (unsigned char)bits;
   at[1] = (unsigned char)(bits >> 8);
+}
+
+void random_scaled(unsigned char *block, size_t bytes) {
+  random_f16(block);
+  random_bytes(block + 2, bytes - 2);
+}
+
+void random_raised(unsigned char *block, size_t bytes) {
+  random_f16(block);
+  random_scaled(block + 2, bytes - 2);
 }
 
 float load_f16(const unsigned char *at) {

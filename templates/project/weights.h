@@ -9,7 +9,7 @@
 typedef struct format {
   tw_rhs_order order;
   size_t values, bytes;
-  void (*make)(unsigned char *block);                         /* writes random ones */
+  void (*make)(unsigned char *block, size_t bytes);           /* writes random ones */
   void (*decode)(const unsigned char *block, float *decoded); /* codes, where scales are beside */
   int has_scales;      /* beside the weights: of each block of the layer, else of each output */
   int has_zero_points; /* likewise */
@@ -43,6 +43,9 @@ void decode_row(const weights *made, size_t row, float *decoded);
 unsigned random_bits(void); /* 32 of them */
 void random_bytes(unsigned char *bytes, size_t count);
 void random_f16(unsigned char *at); /* 1/128 to 1/64 */
+/* Blocks of bytes behind a scale; behind a scale and a minimum. */
+void random_scaled(unsigned char *block, size_t bytes);
+void random_raised(unsigned char *block, size_t bytes);
 float load_f16(const unsigned char *at);
 
 @FORMATS@
