@@ -21,9 +21,12 @@ struct ExampleWeights {
   std::string_view format;
   std::string_view name;
   std::string_view file;
+  bool as_in_models = false;  ///< for blocks that model files have only
 };
 
 constexpr ExampleWeights example_weights[] = {
+    {"qsi4c32", "q4_0", "ggml_blocks", true},
+    {"qsi8c32", "q8_0", "ggml_blocks", true},
     {"f32", "f32", "floats"},
     {"f16", "f16", "floats"},
     {"bf16", "bf16", "floats"},
@@ -54,30 +57,15 @@ constexpr ExampleWeights example_weights[] = {
     {"qmx4c32", "mxfp4", "ggml_tables"},
     {"qnv4k16", "nvfp4", "ggml_tables"},
 };
-/// Of the blocks that model files have.
-constexpr ExampleWeights ggml_weights[] = {
-    {"qsi4c32", "q4_0", "ggml_blocks"},
-    {"qsi8c32", "q8_0", "ggml_blocks"},
-};
-
-const ExampleWeights* find_weights(const std::string& format, const Matmul& matmul) {
-  if (matmul.block == 32 && matmul.scales == "f16") {
-    for (const ExampleWeights& known : ggml_weights) {
-      if (known.format == format) return &known;
-    }
-  }
-  for (const ExampleWeights& known : example_weights) {
-    if (known.format == format) return &known;
-  }
-  return nullptr;
-}
 
 /// By the last word of the family's name, which says that they are packed.
 const ExampleWeights& weights_of(const Matmul& matmul) {
   std::string format = matmul.family.substr(matmul.family.rfind('_') + 1);
   if (format.ends_with('p')) format.pop_back();
-  const ExampleWeights* found = find_weights(format, matmul);
-  if (found != nullptr) return *found;
+  const bool as_in_models = matmul.block == 32 && matmul.scales == "f16";
+  for (const ExampleWeights& known : example_weights) {
+    if (known.format == format && (as_in_models || !known.as_in_models)) return known;
+  }
   throw std::runtime_error(
       fmt::format("matmul '{}': there are no example weights for {}", matmul.name, matmul.family));
 }
