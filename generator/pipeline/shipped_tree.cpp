@@ -169,6 +169,7 @@ class ShipMaker {
     add_copies(sources_.runtime, "runtime");
     add_template("ship_test.c", "test/test.c", "//", {});
     add_template("ship_problem.h", "test/problem.h", "//", {});
+    add_template("ship_support.h", "test/support.h", "//", {});
     add_template("ship_depthwise.c", "test/depthwise.c", "//", {});
     add_template("ship_attention.c", "test/attention.c", "//", {});
     add_template("ship_cmake.txt", "CMakeLists.txt", "#", {{"SOURCES", source_list()}});

@@ -2,27 +2,14 @@
 // against plain loops in double.
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
+#include "support.h"
 #include "tilewright/attention.h"
 
 enum { HEADS = 4, KV_HEADS = 2, SIZE = 64, QUERIES = 5, POSITIONS = 150, CACHE = KV_HEADS * SIZE };
 
 static float q[QUERIES * HEADS * SIZE], out[QUERIES * HEADS * SIZE];
 static uint16_t k[POSITIONS * CACHE], v[POSITIONS * CACHE]; /* f16 */
-
-static void check(tw_status status) {
-  if (status == TW_OK) return;
-  fprintf(stderr, "tilewright_test: %s\n", tw_error_message());
-  exit(1);
-}
-
-static unsigned random_bits(void) {
-  static uint64_t state = 88172645463325252u;
-  state = state * 6364136223846793005u + 1442695040888963407u;
-  return (unsigned)(state >> 33);
-}
 
 /* From -1 to 1 in steps that f16 has. */
 static float random_value(void) {

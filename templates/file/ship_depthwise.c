@@ -4,10 +4,8 @@
 #include "tilewright/depthwise.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "support.h"
 #include "tilewright/registry.h"
 
 enum { CHANNELS = 37, HEIGHT = 7, WIDTH = 19, PIXELS = HEIGHT * WIDTH, MOST_TAPS = 25 };
@@ -20,43 +18,18 @@ static float scales[CHANNELS];
 static unsigned char input[sizeof pixels], weights[sizeof taps], bias[sizeof sums];
 static unsigned char zeros[CHANNELS * 4], output[PIXELS * CHANNELS * 4];
 
-static void check(tw_status status) {
-  if (status == TW_OK) return;
-  fprintf(stderr, "tilewright_test: %s\n", tw_error_message());
-  exit(1);
-}
-
-static void *allocate(size_t bytes) {
-  void *memory = malloc(bytes);
-  if (memory == NULL) exit(1);
-  return memory;
-}
-
 static int small(unsigned *state) {
   *state = *state * 1664525u + 1013904223u;
   return (int)(*state >> 28) - 8;
 }
 
-static size_t bytes_of(tw_type type) {
-  return type == TW_S8 ? 1 : type == TW_F16 ? 2 : 4;
-}
-
 static void put(tw_type type, int value, unsigned char *values, size_t index) {
-  unsigned char *at = values + index * bytes_of(type);
+  unsigned char *at = values + index * type_bytes(type);
   const float real = (float)value;
   const uint16_t half = tw_f16_of_f32(real);
   if (type == TW_F32) memcpy(at, &real, sizeof real);
   else if (type == TW_F16) memcpy(at, &half, sizeof half);
   else *at = (unsigned char)value;
-}
-
-static double get(tw_type type, size_t index) {
-  const unsigned char *at = output + index * bytes_of(type);
-  float real;
-  memcpy(&real, at, type == TW_F32 ? sizeof real : 0);
-  return type == TW_F32 ? (double)real
-         : type == TW_F16 ? (double)tw_f32_of_f16(tw_load_u16(at))
-                          : (double)(int8_t)*at;
 }
 
 static void make_values(const tw_depthwise_kernel *row) {
@@ -99,7 +72,7 @@ static int is_right(const tw_depthwise_kernel *row, const tw_convolution_outputs
     const size_t pixel = i / CHANNELS;
     const double real =
         output_of(row, pixel / outputs->columns, pixel % outputs->columns, i % CHANNELS);
-    const double gap = fabs(get(row->kernel.dst, i) - fmin(fmax(real, -limit), limit));
+    const double gap = fabs(value_at(row->kernel.dst, output, i) - fmin(fmax(real, -limit), limit));
     if (!(gap <= worst)) worst = gap; /* a NaN too */
   }
   if (worst <= allowed) return 1;
@@ -109,7 +82,7 @@ static int is_right(const tw_depthwise_kernel *row, const tw_convolution_outputs
 
 static void run(const tw_depthwise_plan *plan, const tw_depthwise_kernel *row,
                 const tw_convolution_outputs *outputs, float limit) {
-  const size_t bytes = bytes_of(row->kernel.dst), packed_bytes = tw_depthwise_weight_bytes(plan);
+  const size_t bytes = type_bytes(row->kernel.dst), packed_bytes = tw_depthwise_weight_bytes(plan);
   const size_t pointers = tw_depthwise_pointers(plan);
   void *packed = allocate(packed_bytes);
   const void **table = (const void **)allocate(pointers * sizeof *table);
@@ -153,7 +126,7 @@ static void run(const tw_depthwise_plan *plan, const tw_depthwise_kernel *row,
 
 static int test_row(const tw_device *device, const tw_depthwise_kernel *row, float limit) {
   tw_convolution convolution = {.size = sizeof convolution, .height = HEIGHT, .width = WIDTH};
-  convolution.pixel_bytes = CHANNELS * bytes_of(row->kernel.dst);
+  convolution.pixel_bytes = CHANNELS * type_bytes(row->kernel.dst);
   convolution.kernel_height = row->height;
   convolution.kernel_width = row->width;
   convolution.stride_height = convolution.stride_width = row->stride;

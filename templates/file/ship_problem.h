@@ -2,10 +2,8 @@
 // mean.
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "support.h"
 #include "tilewright/choices.h"
 
 enum { N = 70, MOST_M = 33, MOST_K = 512, MOST_ROWS = 4096 };
@@ -66,24 +64,6 @@ static unsigned top_bits(const problem *p) {
 /* Packers read ggml's blocks only: scales are not the only numbers in them. */
 static int has_own_rows(const problem *p) {
   return has_minimums(p) || top_bits(p) != 0 || p->kernel->rhs->axes->codes != NULL;
-}
-
-static unsigned random_bits(void) {
-  static uint64_t state = 88172645463325252u;
-  state = state * 6364136223846793005u + 1442695040888963407u;
-  return (unsigned)(state >> 33);
-}
-
-static void check(tw_status status) {
-  if (status == TW_OK) return;
-  fprintf(stderr, "tilewright_test: %s\n", tw_error_message());
-  exit(1);
-}
-
-static void *allocate(size_t bytes) {
-  void *memory = malloc(bytes > 0 ? bytes : 1);
-  if (memory == NULL) exit(1);
-  return memory;
 }
 
 /* Rows of whole numbers whose range is that of the codes: their scales are 1. */

@@ -4,21 +4,6 @@
 
 #include "problem.h"
 
-static size_t output_bytes(tw_type type) {
-  return type == TW_F32 || type == TW_S32 ? 4 : type == TW_S8 ? 1 : 2;
-}
-
-static double output_at(tw_type type, size_t index) {
-  float value;
-  int32_t whole;
-  if (type == TW_S8) return (double)(int8_t)output[index];
-  if (type == TW_F16) return (double)tw_f32_of_f16(tw_load_u16(output + 2 * index));
-  if (type == TW_BF16) return (double)tw_f32_of_bf16(tw_load_u16(output + 2 * index));
-  memcpy(&value, output + sizeof value * index, sizeof value);
-  memcpy(&whole, output + sizeof whole * index, sizeof whole);
-  return type == TW_S32 ? (double)whole : (double)value;
-}
-
 /* What rounding to outputs of a type may add to an error. */
 static double rounding_of(tw_type type) {
   return type == TW_F16 ? 1.0 / 2048 : type == TW_BF16 ? 1.0 / 256 : 0;
@@ -31,10 +16,10 @@ static double code_gap(const problem *p, size_t row, size_t column, double limit
     const double code = (double)activations[row * p->k + k] - LHS_ZERO;
     sum += code * values[column * p->k + k];
   }
-  if (gives_sums(p)) return fabs(output_at(TW_S32, row * N + column) - sum);
+  if (gives_sums(p)) return fabs(value_at(TW_S32, output, row * N + column) - sum);
   const double real = sum * (double)lhs_scale / (double)dst_scale + DST_ZERO;
   const double want = fmin(fmax(real, fmax(-limit, -128)), fmin(limit, 127));
-  return fabs(output_at(TW_S8, row * N + column) - want);
+  return fabs(value_at(TW_S8, output, row * N + column) - want);
 }
 
 static void compare_codes(const problem *p, const char *name, size_t m, double limit) {
@@ -61,7 +46,7 @@ static void compare(const problem *p, const char *name, size_t m, float limit) {
         size += fabs(term);
       }
       const double want = fmin(fmax(sum, -(double)limit), (double)limit);
-      const double gap = fabs(output_at(p->kernel->dst, row * N + column) - want) / size;
+      const double gap = fabs(value_at(p->kernel->dst, output, row * N + column) - want) / size;
       if (!(gap <= worst)) worst = gap; /* a NaN too */
     }
   }
@@ -104,7 +89,7 @@ static void run_rows(const problem *p, const tw_plan *plan, const char *name, si
   args.rhs_bytes = tw_rhs_bytes(plan);
   args.dst = output;
   args.dst_bytes = sizeof output;
-  args.dst_stride = N * output_bytes(p->kernel->dst);
+  args.dst_stride = N * type_bytes(p->kernel->dst);
   args.dst_zero_point = is_static(p) ? DST_ZERO : 0;
   args.clamp = limit < INFINITY;
   args.min = -limit;
