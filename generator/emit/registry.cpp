@@ -195,47 +195,35 @@ std::string print_kernel(const KernelEntry& kernel, const Names& names) {
       makes_codes(v.family) ? fmt::format("&layout_{}", names.layout(v.decoded)) : "NULL");
 }
 
-std::string print_depthwise(const KernelEntry& kernel, const Names& names) {
-  const Window& window = kernel.variant->window;
+std::string window_members(const Variant& v) {
   return fmt::format(
-      "    {{\n"
       "        .height = {},\n"
       "        .width = {},\n"
-      "        .stride = {},\n"
-      "        .kernel =\n"
-      "{}"
-      "    }},\n",
-      window.height, window.width, window.stride, print_kernel(kernel, names));
+      "        .stride = {},\n",
+      v.window.height, v.window.width, v.window.stride);
 }
 
-std::string print_attention(const KernelEntry& kernel, const Names& names) {
-  const Stage stage = kernel.variant->stage;
-  const char* text = stage == Stage::scores    ? "SCORES"
-                     : stage == Stage::weights ? "WEIGHTS"
-                                               : "VALUES";
-  return fmt::format(
-      "    {{\n"
-      "        .stage = TW_ATTENTION_{},\n"
-      "        .kernel =\n"
-      "{}"
-      "    }},\n",
-      text, print_kernel(kernel, names));
+std::string stage_members(const Variant& v) {
+  const char* stage = v.stage == Stage::scores    ? "SCORES"
+                      : v.stage == Stage::weights ? "WEIGHTS"
+                                                  : "VALUES";
+  return fmt::format("        .stage = TW_ATTENTION_{},\n", stage);
 }
 
-/// Of one operation: the rows' type, the array's name, and a row.
+/// Of one operation: the rows' type, the array's name, and what rows have beside a kernel.
 struct KernelRows {
   Operation operation;
   const char* type;
   const char* array;
-  std::string (*print)(const KernelEntry& kernel, const Names& names);
+  std::string (*members)(const Variant& variant) = nullptr;
 };
 
 constexpr KernelRows kernel_rows[] = {
-    {Operation::matmul, "tw_kernel", "tw_generated_kernel", print_kernel},
-    {Operation::depthwise, "tw_depthwise_kernel", "tw_generated_depthwise_kernel", print_depthwise},
-    {Operation::attention, "tw_attention_kernel", "tw_generated_attention_kernel", print_attention},
-    {Operation::decode, "tw_kernel", "tw_generated_decoder", print_kernel},
-    {Operation::part, "tw_kernel", "tw_generated_part", print_kernel},
+    {Operation::matmul, "tw_kernel", "tw_generated_kernel"},
+    {Operation::depthwise, "tw_depthwise_kernel", "tw_generated_depthwise_kernel", window_members},
+    {Operation::attention, "tw_attention_kernel", "tw_generated_attention_kernel", stage_members},
+    {Operation::decode, "tw_kernel", "tw_generated_decoder"},
+    {Operation::part, "tw_kernel", "tw_generated_part"},
 };
 
 /// Whose rows it stands with.
@@ -252,7 +240,10 @@ std::string print_kernels(const Registry& registry, const Names& names, const Ke
     // Plans pack weights of depthwise convolutions themselves, as our own kernels like them.
     const bool theirs = kernel.variant->style == LayoutStyle::kleidiai;
     if (theirs && its.operation == Operation::depthwise) continue;
-    rows += its.print(kernel, names);
+    const std::string row = print_kernel(kernel, names);
+    rows += its.members == nullptr ? row
+                                   : fmt::format("    {{\n{}        .kernel =\n{}    }},\n",
+                                                 its.members(*kernel.variant), row);
     ++count;
   }
   return print_array(its.type, its.array, rows, count);
