@@ -18,19 +18,9 @@ namespace {
 constexpr size_t comment_column = 56;
 constexpr size_t page_width = 100;
 
-Compare opposite(Compare compare) {
-  switch (compare) {
-    case Compare::equal:
-      return Compare::not_equal;
-    case Compare::not_equal:
-      return Compare::equal;
-    case Compare::below:
-      return Compare::at_least;
-    case Compare::at_least:
-      break;
-  }
-  return Compare::below;
-}
+/// Of each Compare, in their order.
+constexpr Compare opposites[] = {Compare::not_equal, Compare::equal, Compare::at_least,
+                                 Compare::below};
 
 class AssemblyPrinter {
  public:
@@ -251,7 +241,7 @@ class AssemblyPrinter {
     const std::string name = place("if");
     const bool has_else = !branch->else_body.nodes.empty();
     const std::string otherwise = local(name + (has_else ? "_else" : "_done"));
-    const std::string inverse(tw::name(opposite(branch->compare)));
+    const std::string inverse(tw::name(opposites[static_cast<size_t>(branch->compare)]));
     const auto jumps = isa_.rules.branch.find(inverse);
     if (jumps == isa_.rules.branch.end()) {
       throw std::runtime_error(

@@ -42,17 +42,8 @@ std::string upper(std::string text) {
 }
 
 std::string c_scalar_type(CScalar type) {
-  switch (type) {
-    case CScalar::size:
-      return "size_t";
-    case CScalar::bits64:
-      return "uint64_t";
-    case CScalar::const_pointer:
-      return "const uint8_t*";
-    case CScalar::pointer:
-      return "uint8_t*";
-  }
-  return "size_t";
+  constexpr const char* types[] = {"size_t", "uint64_t", "const uint8_t*", "uint8_t*"};
+  return types[static_cast<size_t>(type)];
 }
 
 std::string wrap_c_line(const std::string& content, int depth) {

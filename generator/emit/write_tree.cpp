@@ -122,15 +122,8 @@ std::string read_text(const std::filesystem::path& file) {
 }
 
 std::string_view name(Difference difference) {
-  switch (difference) {
-    case Difference::differs:
-      return "differs";
-    case Difference::missing:
-      return "missing";
-    case Difference::stale:
-      return "stale";
-  }
-  return "?";
+  constexpr std::string_view names[] = {"differs", "missing", "stale"};
+  return names[static_cast<size_t>(difference)];
 }
 
 TreeChanges write_tree(const fs::path& root, const std::vector<TreeFile>& files) {
