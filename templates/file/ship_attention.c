@@ -89,12 +89,6 @@ static int is_right(void) {
   return 0;
 }
 
-/* What is said of a row that `plan` did not choose. */
-static const char *why_not(const tw_attention_kernel *row, const tw_device *device) {
-  if (row->kernel.run == NULL) return "not built:";
-  return tw_kernel_supported(&row->kernel, device) ? "not needed:" : "not on this CPU:";
-}
-
 int test_attention(const tw_device *device, int *comparisons);
 
 /* Adds to the number of comparisons; returns how many of them are wrong. */
@@ -120,8 +114,9 @@ int test_attention(const tw_device *device, int *comparisons) {
     tw_attention_destroy(plan);
   }
   for (size_t i = 0; i < tw_generated_attention_kernel_count; ++i) {
-    const tw_attention_kernel *row = &tw_generated_attention_kernels[i];
-    printf("%s %s\n", ran[i] != 0 ? "runs " : why_not(row, device), row->kernel.name);
+    const tw_kernel *row = &tw_generated_attention_kernels[i].kernel;
+    const int runs = row->run != NULL && tw_kernel_supported(row, device);
+    printf("%s %s\n", ran[i] != 0 ? "runs " : runs ? "not needed:" : why_not(row), row->name);
   }
   return wrong;
 }

@@ -155,10 +155,7 @@ int test_depthwise(const tw_device *device, int *comparisons) {
   for (size_t i = 0; i < tw_generated_depthwise_kernel_count; ++i) {
     const tw_depthwise_kernel *row = &tw_generated_depthwise_kernels[i];
     const int runs = row->kernel.run != NULL && tw_kernel_supported(&row->kernel, device);
-    printf("%s %s\n", runs                      ? "runs "
-                      : row->kernel.run != NULL ? "not on this CPU:"
-                                                : "not built:",
-           row->kernel.name);
+    printf("%s %s\n", runs ? "runs " : why_not(&row->kernel), row->kernel.name);
     for (size_t j = 0; runs && j < 2; ++j, ++*comparisons) {
       const float own = row->kernel.dst == TW_S8 ? 127 : limits[0];
       wrong += !test_row(device, row, j == 0 ? own : limits[1]);

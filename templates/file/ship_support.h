@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tilewright/registry.h"
 #include "tilewright/tilewright.h"
 
 static inline void check(tw_status status) {
@@ -38,4 +39,9 @@ static inline double value_at(tw_type type, const unsigned char *values, size_t 
   memcpy(&value, values + sizeof value * index, sizeof value);
   memcpy(&whole, values + sizeof whole * index, sizeof whole);
   return type == TW_S32 ? (double)whole : (double)value;
+}
+
+/* Of a row that does not run here. */
+static inline const char *why_not(const tw_kernel *row) {
+  return row->run == NULL ? "not built:" : "not on this CPU:";
 }

@@ -255,8 +255,7 @@ static void run_family(const tw_device *device, const tw_kernel **rows, size_t c
   for (size_t i = first; i < count; ++i) {
     if (!same_problem(rows[i], p.kernel)) continue;
     const int runs = rows[i]->run != NULL && tw_kernel_supported(rows[i], device);
-    printf("%s %s\n", runs ? "runs " : rows[i]->run != NULL ? "not on this CPU:" : "not built:",
-           rows[i]->name);
+    printf("%s %s\n", runs ? "runs " : why_not(rows[i]), rows[i]->name);
     if (!runs) continue;
     run_plan(device, &p, rows[i], NULL);
     ++ran;
@@ -281,16 +280,23 @@ static void compare_decoded(const problem *p, const tw_kernel *decoder, const fl
   printf("WRONG %s: k %zu: an error of %g\n", decoder->name, p->k, worst);
 }
 
-/* All columns become panels of floats. */
-static void run_decoder(const tw_device *device, const tw_kernel *decoder, const tw_kernel *user) {
-  problem p = {user, 2 * user->rhs->block};
-  tw_matmul matmul = {.size = sizeof matmul, .family = user->family, .n = N, .k = p.k};
+static tw_plan *plan_of_weights(const tw_device *device, const tw_kernel *user, size_t k) {
+  tw_matmul matmul = {.size = sizeof matmul, .family = user->family, .n = N, .k = k};
   matmul.block = user->rhs->block;
   matmul.scales = user->rhs->block_scales;
   matmul.rhs_layout = user->rhs->id;
-  make_weights(&p);
+  matmul.dst_type = user->dst;
+  matmul.accumulate = user->accumulate;
   tw_plan *plan = NULL;
   check(tw_plan_create(device, &matmul, &plan));
+  return plan;
+}
+
+/* All columns become panels of floats. */
+static void run_decoder(const tw_device *device, const tw_kernel *decoder, const tw_kernel *user) {
+  problem p = {user, 2 * user->rhs->block};
+  make_weights(&p);
+  tw_plan *plan = plan_of_weights(device, user, p.k);
   void *rhs = pack_weights(&p, plan);
   const size_t panel_bytes = p.k * decoder->tile_n * sizeof(float);
   const size_t code_panels = (N + user->rhs->panel - 1) / user->rhs->panel;
@@ -308,16 +314,6 @@ static void run_decoder(const tw_device *device, const tw_kernel *decoder, const
   free(panels);
   free(rhs);
   tw_plan_destroy(plan);
-}
-
-static tw_plan *plan_of_weights(const tw_device *device, const tw_kernel *user, size_t k) {
-  tw_matmul matmul = {.size = sizeof matmul, .family = user->family, .n = N, .k = k};
-  matmul.rhs_layout = user->rhs->id;
-  matmul.dst_type = user->dst;
-  matmul.accumulate = user->accumulate;
-  tw_plan *plan = NULL;
-  check(tw_plan_create(device, &matmul, &plan));
-  return plan;
 }
 
 /* All columns become panels of codes of 8 bits, of which a plan for those tells what they are. */
@@ -375,11 +371,7 @@ static void test_decoder(const tw_device *device, const tw_kernel *decoder, cons
   const size_t other = to_codes ? reader_of(decoder->decoded, rows, count) : user;
   const int runs = decoder->run != NULL && tw_kernel_supported(decoder, device);
   const int needed = user < count && other < count;
-  printf("%s %s\n", decoder->run == NULL ? "not built:"
-                    : !runs              ? "not on this CPU:"
-                    : !needed            ? "not needed:"
-                                         : "runs ",
-         decoder->name);
+  printf("%s %s\n", !runs ? why_not(decoder) : !needed ? "not needed:" : "runs ", decoder->name);
   if (!runs || !needed) return;
   if (to_codes) {
     run_code_decoder(device, decoder, rows[user], rows[other]);
