@@ -1,5 +1,7 @@
 #include "model/operand_contract.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <stdexcept>
 
@@ -383,6 +385,11 @@ std::vector<std::string_view> techniques_of(const Format& lhs, const Format& rhs
     if (std::any_of(table.begin(), table.end(), multiplies)) names.push_back(name(technique));
   }
   return names;
+}
+
+std::string no_technique(const Format& lhs, const Format& rhs) {
+  return fmt::format("no instruction of it multiplies what {} and {} are packed as", lhs.name,
+                     rhs.name);
 }
 
 const OperandContract& contract_of(const Variant& v) {

@@ -81,6 +81,8 @@ const OperandContract* find_contract(const Format& lhs, const Format& rhs, Techn
                                      LayoutStyle style, const Isa& isa, ElementType sums);
 /// Names of techniques that some ISA multiplies those with.
 std::vector<std::string_view> techniques_of(const Format& lhs, const Format& rhs, ElementType sums);
+/// What there is to say of an ISA where no technique multiplies those.
+std::string no_technique(const Format& lhs, const Format& rhs);
 /// That of a variant, which has one.
 const OperandContract& contract_of(const Variant& variant);
 

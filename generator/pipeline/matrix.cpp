@@ -11,6 +11,7 @@
 #include "lower/lower.h"
 #include "model/attention.h"
 #include "model/depthwise.h"
+#include "model/operand_contract.h"
 #include "pipeline/kernel_names.h"
 
 namespace tw {
@@ -100,8 +101,7 @@ std::string reason(const Family& family, const Isa& isa) {
     }
   }
   if (!of_technique.empty()) return of_technique;
-  return fmt::format("no instruction of it multiplies what {} and {} are packed as",
-                     family.lhs->name, family.rhs->name);
+  return no_technique(*family.lhs, *family.rhs);
 }
 
 /// Which packers the layouts of some kernels have there.

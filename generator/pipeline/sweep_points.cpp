@@ -6,6 +6,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "model/operand_contract.h"
 #include "spec/kernel_reader.h"
 
 namespace tw {
@@ -19,7 +20,8 @@ bool has_blocks(const SweepAim& aim) {
   return aim.family.rhs->scales == Granularity::block;
 }
 
-/// The layouts that the technique likes best at that depth; none when it cannot be.
+/// The layouts that the technique likes best at that depth; none when it cannot be. `why_not`: of
+/// the first one that is possible there, but for what is asked.
 std::optional<LayoutPair> layouts_at(const SweepAim& aim, Technique technique, int kr,
                                      std::string& why_not) {
   Panels panels;
@@ -29,8 +31,10 @@ std::optional<LayoutPair> layouts_at(const SweepAim& aim, Technique technique, i
   panels.sums = aim.family.sums;
   try {
     return choose_layouts(*aim.family.lhs, *aim.family.rhs, technique, *aim.isa, panels);
+  } catch (const NoInstruction&) {
+    return std::nullopt;
   } catch (const std::invalid_argument& error) {
-    why_not = error.what();
+    if (why_not.empty()) why_not = error.what();
     return std::nullopt;
   }
 }
@@ -127,6 +131,7 @@ std::vector<SweepPoint> sweep_points(const SweepAim& aim) {
     }
   }
   if (points.empty()) {
+    if (why_not.empty()) why_not = no_technique(*aim.family.lhs, *aim.family.rhs);
     throw std::runtime_error(fmt::format("{} on {}: {}", aim.family.name, aim.isa->name, why_not));
   }
   return points;

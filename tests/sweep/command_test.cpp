@@ -146,7 +146,9 @@ TEST(SweepCommand, Errors) {
   expect("matmul_clamp_f32_f32_f32p --isa avx3", 1, "avx2");
   expect("matmul_clamp_f32_f32_f32p --isa scalar", 1,
          "scalar has no assembly: a compiler chooses its instructions, and no core model orders");
-  expect("matmul_clamp_f32_qai8dxp_qsi8cxp --isa avx512f", 1, "qsi8cxp on avx512f: ");
+  expect(
+      "matmul_clamp_f32_qai8dxp_qsi8cxp --isa avx512f", 1,
+      "qsi8cxp on avx512f: no instruction of it multiplies what qai8dx and qsi8cx are packed as");
   expect("matmul_clamp_f32_f32_f32p --isa avx2 --block 32", 2, "has no blocks");
   expect(std::string(kFamily) + " --isa avx2 --block 48", 1, "blocks of 48 are not possible");
   expect(std::string(kFamily) + " --isa avx2 --scales f64", 1, "unknown scale type 'f64'");
