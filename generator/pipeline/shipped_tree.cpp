@@ -9,6 +9,7 @@
 
 #include "emit/file_template.h"
 #include "lower/lower.h"
+#include "model/attention.h"
 #include "pipeline/kernel_names.h"
 
 namespace tw {
@@ -87,6 +88,26 @@ void add_decoders(Selection& selection, const std::vector<Variant>& variants,
   }
 }
 
+/// Whether a plan of attention by `one` can have `other` for one of its other stages.
+bool is_stage_beside(const Variant& one, const Variant& other) {
+  if (other.family.operation != Operation::attention || other.stage == one.stage) return false;
+  if (other.isa != one.isa && !is_portable(other)) return false;
+  if (other.stage != Stage::weights) return other.family.name == one.family.name;
+  return has_scales_of_positions(*other.family.rhs) == has_scales_of_positions(*one.family.rhs);
+}
+
+/// By the same printer, and in portable C.
+void add_stages(Selection& selection, const std::vector<Variant>& variants, const Variant& one,
+                const std::string& row) {
+  const bool is_assembly = row == assembly_name(one);
+  for (const Variant& other : variants) {
+    if (!is_stage_beside(one, other)) continue;
+    const bool assembly = is_assembly && prints_assembly(other);
+    add(selection, {assembly ? assembly_name(other) : intrinsics_name(other),
+                    "a stage without which there is no attention"});
+  }
+}
+
 Selection with_portable(const std::vector<Variant>& variants,
                         const std::vector<ChosenKernel>& chosen) {
   Selection selection;
@@ -95,6 +116,9 @@ Selection with_portable(const std::vector<Variant>& variants,
     wanted.push_back(&find_row(variants, kernel.name));
     add(selection, kernel);
     if (kernel.decodes) add_decoders(selection, variants, *wanted.back());
+    if (wanted.back()->family.operation == Operation::attention) {
+      add_stages(selection, variants, *wanted.back(), kernel.name);
+    }
   }
   std::set<std::string> without;
   for (const Variant* one : wanted) {

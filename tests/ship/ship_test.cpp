@@ -115,6 +115,26 @@ std::string command_in(const fs::path& document, const std::string& begin) {
   return at == std::string::npos ? "" : text.substr(at + 4, text.find('\n', at) - at - 4);
 }
 
+/// Of int8 weights are another kernel's than of all others.
+TEST(ShipTree, BringsTheOtherStagesOfAttention) {
+  const Folder folder;
+  const Ran ran = ship(folder, {"tw_attention_scores_f32_f32_qsi4c32_4x4_avx512f_asm",
+                                "tw_attention_values_f32_f32_qai8dx_2x32_avx2"});
+  EXPECT_EQ(ran.status, 0) << ran.output;
+  std::set<std::string> kernels;
+  for (const std::string& file : files_in(folder.path() / "out/kernels")) {
+    if (file.starts_with("tw_")) kernels.insert(file.substr(std::string("tw_attention_").size()));
+  }
+  EXPECT_EQ(kernels,
+            (std::set<std::string>{
+                "scores_f32_f32_qai8dx_1x4_scalar.c", "scores_f32_f32_qai8dx_2x4_avx2.c",
+                "scores_f32_f32_qsi4c32_1x2_scalar.c", "scores_f32_f32_qsi4c32_4x4_avx512f_asm.S",
+                "values_f32_f32_qai8dx_1x4_scalar.c", "values_f32_f32_qai8dx_2x32_avx2.c",
+                "values_f32_f32_qsi4c32_1x8_scalar.c", "values_f32_f32_qsi4c32_4x64_avx512f_asm.S",
+                "weights_f32_f32_f16_1x16_avx512f_asm.S", "weights_f32_f32_f16_1x1_scalar.c",
+                "weights_f32_f32_qai8dx_1x1_scalar.c", "weights_f32_f32_qai8dx_1x8_avx2.c"}));
+}
+
 TEST(Ship, TheReadmesCommandsAreTrue) {
   const Folder folder;
   const fs::path readme = fs::path(kSource) / "README.md";
@@ -138,6 +158,9 @@ TEST(Ship, BuildsAndRunsWithItsOwnFilesAlone) {
   EXPECT_EQ(ran.status, 0) << ran.output;
   EXPECT_NE(ran.output.find(", 0 wrong"), std::string::npos) << ran.output;
   EXPECT_NE(ran.output.find("runs  tw_matmul_clamp_f32_f32_f32p4x1_1x4_scalar_u4"),
+            std::string::npos)
+      << ran.output;
+  EXPECT_NE(ran.output.find("runs  tw_attention_values_f32_f32_qsi4c32_1x8_scalar\n"),
             std::string::npos)
       << ran.output;
   // Every row is there; those of the other architecture are not built.
