@@ -6,55 +6,19 @@
 
 namespace tw {
 
+/// Names and bits, in the order of ElementType.
+static constexpr std::pair<std::string_view, int> element_types[] = {
+    {"i1", 1},   {"i2", 2},   {"i4", 4},   {"i8", 8},    {"i16", 16}, {"i32", 32},
+    {"e8m0", 8}, {"e5m3", 8}, {"f16", 16}, {"bf16", 16}, {"f32", 32},
+};
+static_assert(std::size(element_types) == static_cast<size_t>(ElementType::f32) + 1);
+
 std::string_view name(ElementType type) {
-  switch (type) {
-    case ElementType::i1:
-      return "i1";
-    case ElementType::i2:
-      return "i2";
-    case ElementType::i4:
-      return "i4";
-    case ElementType::i8:
-      return "i8";
-    case ElementType::i16:
-      return "i16";
-    case ElementType::i32:
-      return "i32";
-    case ElementType::e8m0:
-      return "e8m0";
-    case ElementType::e5m3:
-      return "e5m3";
-    case ElementType::f16:
-      return "f16";
-    case ElementType::bf16:
-      return "bf16";
-    case ElementType::f32:
-      return "f32";
-  }
-  return "?";
+  return element_types[static_cast<size_t>(type)].first;
 }
 
 int bits(ElementType type) {
-  switch (type) {
-    case ElementType::i1:
-      return 1;
-    case ElementType::i2:
-      return 2;
-    case ElementType::i4:
-      return 4;
-    case ElementType::i8:
-    case ElementType::e8m0:
-    case ElementType::e5m3:
-      return 8;
-    case ElementType::i16:
-    case ElementType::f16:
-    case ElementType::bf16:
-      return 16;
-    case ElementType::i32:
-    case ElementType::f32:
-      return 32;
-  }
-  return 0;
+  return element_types[static_cast<size_t>(type)].second;
 }
 
 /// ggml's IQ4_NL and IQ4_XS.

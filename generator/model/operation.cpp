@@ -45,10 +45,7 @@ constexpr const OperandType* operand_type(std::string_view word) {
   throw std::logic_error("no type of operands");  // while this file is compiled
 }
 
-constexpr char letter(Kind kind) {
-  constexpr char letters[] = {'s', 'v', 'p', 't'};
-  return letters[static_cast<size_t>(kind)];
-}
+constexpr std::string_view kind_letters = "svpt";  // in the order of Kind
 
 struct Operands {
   const OperandType* types[11] = {};
@@ -72,9 +69,9 @@ constexpr Operands read_operands(std::string_view words) {
     const OperandType* type = operand_type(word);
     all.types[all.args] = type;
     if (is_result) {
-      all.result = letter(type->kind);
+      all.result = kind_letters[static_cast<size_t>(type->kind)];
     } else {
-      all.letters[all.args++] = letter(type->kind);
+      all.letters[all.args++] = kind_letters[static_cast<size_t>(type->kind)];
     }
   }
   return all;
@@ -136,16 +133,8 @@ std::vector<std::string> operation_names() {
 }
 
 Kind kind_of(char letter) {
-  switch (letter) {
-    case 'v':
-      return Kind::vector;
-    case 'p':
-      return Kind::predicate;
-    case 't':
-      return Kind::tile;
-    default:
-      return Kind::scalar;
-  }
+  const size_t at = kind_letters.find(letter);
+  return at == std::string_view::npos ? Kind::scalar : static_cast<Kind>(at);
 }
 
 bool reads_memory(OpCode code) {
@@ -165,17 +154,8 @@ bool uses_frame(OpCode code) {
 }
 
 std::string_view name(Kind kind) {
-  switch (kind) {
-    case Kind::scalar:
-      return "scalar";
-    case Kind::vector:
-      return "vector";
-    case Kind::predicate:
-      return "predicate";
-    case Kind::tile:
-      return "tile";
-  }
-  return "?";
+  constexpr std::string_view names[] = {"scalar", "vector", "predicate", "tile"};
+  return names[static_cast<size_t>(kind)];
 }
 
 std::string_view name(ArgField field) {

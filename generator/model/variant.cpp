@@ -11,33 +11,13 @@
 namespace tw {
 
 std::string_view name(Technique technique) {
-  switch (technique) {
-    case Technique::dot:
-      return "dot";
-    case Technique::mmla:
-      return "mmla";
-    case Technique::fma:
-      return "fma";
-    case Technique::outer:
-      return "outer";
-    case Technique::tile:
-      return "tile";
-  }
-  return "?";
+  constexpr std::string_view names[] = {"dot", "mmla", "fma", "outer", "tile"};
+  return names[static_cast<size_t>(technique)];
 }
 
 std::string_view name(Prefetch prefetch) {
-  switch (prefetch) {
-    case Prefetch::none:
-      return "none";
-    case Prefetch::near:
-      return "near";
-    case Prefetch::beside:
-      return "beside";
-    case Prefetch::far:
-      return "far";
-  }
-  return "?";
+  constexpr std::string_view names[] = {"none", "near", "beside", "far"};
+  return names[static_cast<size_t>(prefetch)];
 }
 
 std::string family_name(const Family& family) {
@@ -63,13 +43,7 @@ const Format* wider_codes(const Family& family) {
 }
 
 std::string_view name(LayoutStyle style) {
-  switch (style) {
-    case LayoutStyle::own:
-      return "own";
-    case LayoutStyle::kleidiai:
-      return "kleidiai";
-  }
-  return "?";
+  return style == LayoutStyle::own ? "own" : "kleidiai";
 }
 
 /// Integers of 8 bits, by rows that round, narrow and store.
