@@ -13,8 +13,9 @@ using enum NibblePair;
 constexpr OfScales any_scales = OfScales::any;
 constexpr OfScales column_scales = OfScales::columns;
 constexpr OfScales block_scales = OfScales::blocks;
-constexpr LayoutStyle own = LayoutStyle::own;
-constexpr LayoutStyle kleidiai = LayoutStyle::kleidiai;
+constexpr OfLayouts own = OfLayouts::own;
+constexpr OfLayouts kleidiai = OfLayouts::kleidiai;
+constexpr OfLayouts any_style = OfLayouts::any;
 constexpr ElementType i1 = ElementType::i1;
 constexpr ElementType i2 = ElementType::i2;
 constexpr ElementType i4 = ElementType::i4;
@@ -35,241 +36,171 @@ constexpr Extent tile_columns{0, 0, 1, Extent::Tile::columns};
 
 }  // namespace
 
-/// Contracts in the order in which they are preferred. Columns: technique, whose layout, weights,
-/// whose scales, needed operations, kr, lhs rows, rhs columns, nibbles, unsigned low and high, lhs
-/// kept as, contraction.
+/// Contracts in the order in which they are preferred. Columns: technique, whose layouts, types of
+/// weights, whose scales, needed operations, kr, lhs rows, rhs columns, nibbles, unsigned low and
+/// high, lhs kept as, contraction.
 static const std::vector<OperandContract>& contracts() {
   // clang-format off
   static const std::vector<OperandContract> table = {
-      // Weights of 1 bit: eight of a column in a byte, which stand for values of a table.
-      {dot, own, i1, block_scales, {{OpCode::dot4_u8s8}, {OpCode::look_up}}, {4}, one, lanes,
-       depth, true, true, i8, Contraction::dot_depth},
-      {dot, own, i1, block_scales, {{OpCode::dot4_u8s8}, {OpCode::look_up_lanes}}, {4}, one, lanes,
-       depth, true, true, i8, Contraction::dot_depth},
-      {dot, own, i1, block_scales,
-       {{OpCode::dot2_u8s8_sat}, {OpCode::dot2_s16}, {OpCode::look_up}}, {4}, one, lanes,
-       depth, true, true, i8, Contraction::dot_narrow},
-      {dot, own, i1, block_scales,
-       {{OpCode::dot4_s8s8}, {OpCode::dot4_s8s8_lane}, {OpCode::look_up}}, {4, 8}, one, lanes,
-       depth, true, true, i8, Contraction::dot_depth},
-      {dot, own, i1, block_scales, {{OpCode::dot4_s8s8}, {OpCode::look_up}}, {8, 4}, one, lanes,
-       depth, true, true, i8, Contraction::dot_depth},
-      {mmla, own, i1, block_scales, {{OpCode::mmla_s8s8}, {OpCode::look_up}}, {8}, two, lanes,
-       depth, true, true, i8, Contraction::mmla},
-
-      // Weights of 2 bits: four unsigned codes of a column in a byte, which are signed bytes just as
-      // well. Terms of zero points take k in every lane.
-      {dot, own, i2, block_scales, {{OpCode::tile_dot4_s8s8_lane}, {OpCode::tile_dot2_s16s16_lane}, {OpCode::shr, 8}},
-       {4}, one, two_lanes, depth, true, true, i8, Contraction::dot_groups},
-      // Where the machine has a table of them they are signed, four vectors of columns in one.
-      {dot, own, i2, column_scales, {{OpCode::tile_dot4_s8s8_lane}, {OpCode::table_put}, {OpCode::table_values}}, {4}, one, four_lanes,
+      // A row of outputs by itself, in accumulator tiles: the operands of outer products. Where the
+      // machine has a table of them codes of 2 bits are signed, four vectors of columns in one;
+      // KleidiAI's stand for values that each call brings.
+      {dot, own, {i4}, any_scales, {{OpCode::tile_dot4_s8s8_lane}, {OpCode::table_nibbles}}, {4}, one, two_lanes,
+       next, true, true, i8, Contraction::dot_groups},
+      {dot, any_style, {i4}, any_scales, {{OpCode::tile_dot4_s8s8_lane}, {OpCode::nibbles}}, {4}, one, two_lanes,
        next, false, false, i8, Contraction::dot_groups},
-      {outer, own, i2, column_scales, {{OpCode::outer_s8s8}, {OpCode::table_put}, {OpCode::table_values}}, {4}, tile_rows, four_lanes,
-       next, false, false, i8, Contraction::outer},
-      {dot, own, i2, any_scales, {{OpCode::dot4_u8s8}}, {4}, one, lanes,
+      {dot, own, {i2, i4}, block_scales, {{OpCode::tile_dot4_s8s8_lane}, {OpCode::tile_dot2_s16s16_lane}, {OpCode::shr, 8}},
+       {4}, one, two_lanes, depth, true, true, i8, Contraction::dot_groups},
+      {dot, own, {i2}, column_scales, {{OpCode::tile_dot4_s8s8_lane}, {OpCode::table_put}, {OpCode::table_values}}, {4}, one, four_lanes,
+       next, false, false, i8, Contraction::dot_groups},
+      {dot, kleidiai, {i2}, column_scales, {{OpCode::tile_dot4_s8s8_lane}, {OpCode::table_values}}, {4}, one, four_lanes,
+       next, true, true, i8, Contraction::dot_groups},
+      {dot, any_style, {i8}, any_scales, {{OpCode::tile_dot4_s8s8_lane}}, {4}, one, two_lanes,
+       none, false, false, i8, Contraction::dot_groups},
+
+      // Codes of a column that share bytes and stand for values of a table, which are bytes with or
+      // without a sign.
+      {dot, own, {i1, i2, i4}, block_scales, {{OpCode::dot4_u8s8}, {OpCode::look_up}}, {4}, one, lanes,
        depth, true, true, i8, Contraction::dot_depth},
-      {dot, own, i2, any_scales, {{OpCode::dot2_u8s8_sat}, {OpCode::dot2_s16}}, {4}, one, lanes,
+      {dot, own, {i1, i2, i4}, block_scales, {{OpCode::dot4_u8s8}, {OpCode::look_up_lanes}}, {4}, one, lanes,
+       depth, true, true, i8, Contraction::dot_depth},
+      {dot, own, {i1, i2, i4}, block_scales, {{OpCode::dot2_u8s8_sat}, {OpCode::dot2_s16}, {OpCode::look_up}}, {4}, one, lanes,
        depth, true, true, i8, Contraction::dot_narrow},
-      {dot, own, i2, any_scales,
-       {{OpCode::dot4_s8s8}, {OpCode::dot4_s8s8_lane}, {OpCode::dup, 32}}, {4, 8}, one, lanes,
-       depth, true, true, i8, Contraction::dot_depth},
-      {dot, own, i2, any_scales, {{OpCode::dot4_s8s8}, {OpCode::dup, 32}}, {8, 4}, one, lanes,
-       depth, true, true, i8, Contraction::dot_depth},
-      // Where blocks are too short for bytes of whole operands they are two groups, joined.
-      {mmla, own, i2, any_scales, {{OpCode::mmla_s8s8}, {OpCode::dup, 32}}, {8, 4}, two, lanes,
-       depth, true, true, i8, Contraction::mmla},
-      // With tops they stand for values of a table.
-      {dot, own, i2, block_scales, {{OpCode::dot4_u8s8}, {OpCode::look_up}}, {4}, one, lanes,
-       depth, true, true, i8, Contraction::dot_depth},
-      {dot, own, i2, block_scales, {{OpCode::dot4_u8s8}, {OpCode::look_up_lanes}}, {4}, one, lanes,
-       depth, true, true, i8, Contraction::dot_depth},
-      {dot, own, i2, block_scales,
-       {{OpCode::dot2_u8s8_sat}, {OpCode::dot2_s16}, {OpCode::look_up}}, {4}, one, lanes,
-       depth, true, true, i8, Contraction::dot_narrow},
-      {dot, own, i2, block_scales, {{OpCode::dot2_s16}, {OpCode::look_up}}, {4}, one, lanes,
+      {dot, own, {i2, i4}, block_scales, {{OpCode::dot2_s16}, {OpCode::look_up}}, {4}, one, lanes,
        depth, true, true, i16, Contraction::dot_pairs},
-      {dot, own, i2, block_scales,
-       {{OpCode::dot4_s8s8}, {OpCode::dot4_s8s8_lane}, {OpCode::look_up}}, {4, 8}, one, lanes,
+      {dot, own, {i1, i2, i4}, block_scales, {{OpCode::dot4_s8s8}, {OpCode::dot4_s8s8_lane}, {OpCode::look_up}}, {4, 8}, one, lanes,
        depth, true, true, i8, Contraction::dot_depth},
-      {mmla, own, i2, block_scales, {{OpCode::mmla_s8s8}, {OpCode::look_up}}, {8, 4}, two, lanes,
+      {dot, own, {i1, i4}, block_scales, {{OpCode::dot4_s8s8}, {OpCode::look_up}}, {8, 4}, one, lanes,
+       depth, true, true, i8, Contraction::dot_depth},
+      {mmla, own, {i1, i4}, block_scales, {{OpCode::mmla_s8s8}, {OpCode::look_up}}, {8}, two, lanes,
        depth, true, true, i8, Contraction::mmla},
-
-      // A tile has bytes: codes become such in memory, the operands of dot4_u8s8.
-      {tile, own, i2, column_scales, {{OpCode::tile_dot4_s8u8}, {OpCode::tile_load}, {OpCode::tile_store}},
-       {4}, tile_rows, tile_columns, depth, true, true, i8, Contraction::tile_dot},
-
-      // Sums in accumulator tiles, which products of pairs start.
-      {outer, own, i2, block_scales, {{OpCode::outer_s8s8}, {OpCode::outer_s16s16}, {OpCode::shr, 8}}, {4}, tile_rows,
-       two_lanes, depth, true, true, i8, Contraction::outer},
-
-      // KleidiAI's, whose codes stand for values that each call brings.
-      {outer, kleidiai, i2, any_scales, {{OpCode::outer_s8s8}, {OpCode::table_values}}, {4}, tile_rows, four_lanes,
-       next, true, true, i8, Contraction::outer},
-      {dot, kleidiai, i2, column_scales, {{OpCode::tile_dot4_s8s8_lane}, {OpCode::table_values}}, {4}, one, four_lanes,
-       next, true, true, i8, Contraction::dot_groups},
-      {dot, kleidiai, i2, any_scales,
-       {{OpCode::dot4_s8s8}, {OpCode::dot4_s8s8_lane}, {OpCode::look_up}}, {4}, one, lanes,
+      {mmla, own, {i2}, block_scales, {{OpCode::mmla_s8s8}, {OpCode::look_up}}, {8, 4}, two, lanes,
+       depth, true, true, i8, Contraction::mmla},
+      {dot, kleidiai, {i2}, any_scales, {{OpCode::dot4_s8s8}, {OpCode::dot4_s8s8_lane}, {OpCode::look_up}}, {4}, one, lanes,
        depth, true, true, i8, Contraction::dot_depth},
 
-      // Weights of 4 bits. The operands of outer products, for a row of the output by itself:
-      {dot, own, i4, any_scales, {{OpCode::tile_dot4_s8s8_lane}, {OpCode::table_nibbles}}, {4}, one, two_lanes,
-       next, true, true, i8, Contraction::dot_groups},
-      {dot, own, i4, any_scales, {{OpCode::tile_dot4_s8s8_lane}, {OpCode::nibbles}}, {4}, one, two_lanes,
-       next, false, false, i8, Contraction::dot_groups},
-      {dot, own, i4, block_scales, {{OpCode::tile_dot4_s8s8_lane}, {OpCode::tile_dot2_s16s16_lane}, {OpCode::shr, 8}},
-       {4}, one, two_lanes, depth, true, true, i8, Contraction::dot_groups},
-      // An unsigned operand takes offset nibbles as they are: low k, high k + 4, one register each.
-      {dot, own, i4, any_scales, {{OpCode::dot4_u8s8}}, {4}, one, lanes,
+      // Codes of 2 and 4 bits as they are. An unsigned operand takes offset ones: nibbles low k,
+      // high k + 4, one register each.
+      {dot, own, {i2, i4}, any_scales, {{OpCode::dot4_u8s8}}, {4}, one, lanes,
        depth, true, true, i8, Contraction::dot_depth},
       // Without a dot product: the same operands, summed in 16 bits first.
-      {dot, own, i4, any_scales, {{OpCode::dot2_u8s8_sat}, {OpCode::dot2_s16}}, {4}, one, lanes,
+      {dot, own, {i2, i4}, any_scales, {{OpCode::dot2_u8s8_sat}, {OpCode::dot2_s16}}, {4}, one, lanes,
        depth, true, true, i8, Contraction::dot_narrow},
-      // A signed one takes the raw byte: 16 * (signed high nibble) + (low nibble + 8).
-      {dot, own, i4, any_scales, {{OpCode::dot4_s8s8}, {OpCode::dot4_s8s8_lane}}, {4, 8}, one, raw,
+      // Four unsigned codes of 2 bits in a byte are signed bytes just as well. Terms of zero points
+      // take k in every lane.
+      {dot, own, {i2}, any_scales, {{OpCode::dot4_s8s8}, {OpCode::dot4_s8s8_lane}, {OpCode::dup, 32}}, {4, 8}, one, lanes,
+       depth, true, true, i8, Contraction::dot_depth},
+      {dot, own, {i2}, any_scales, {{OpCode::dot4_s8s8}, {OpCode::dup, 32}}, {8, 4}, one, lanes,
+       depth, true, true, i8, Contraction::dot_depth},
+      // Where blocks are too short for bytes of whole operands they are two groups, joined.
+      {mmla, own, {i2}, any_scales, {{OpCode::mmla_s8s8}, {OpCode::dup, 32}}, {8, 4}, two, lanes,
+       depth, true, true, i8, Contraction::mmla},
+      // Of nibbles a signed one takes the raw byte: 16 * (signed high nibble) + (low nibble + 8).
+      {dot, own, {i4}, any_scales, {{OpCode::dot4_s8s8}, {OpCode::dot4_s8s8_lane}}, {4, 8}, one, raw,
        column, true, false, i8, Contraction::dot_column},
-      {dot, own, i4, any_scales, {{OpCode::dot4_s8s8}}, {8, 4}, one, raw,
+      {dot, own, {i4}, any_scales, {{OpCode::dot4_s8s8}}, {8, 4}, one, raw,
        column, true, false, i8, Contraction::dot_column},
-      {mmla, own, i4, any_scales, {{OpCode::mmla_s8s8}}, {8}, two, raw,
+      {mmla, own, {i4}, any_scales, {{OpCode::mmla_s8s8}}, {8}, two, raw,
        column, true, false, i8, Contraction::mmla},
-      // Codes that stand for values of a table, which are bytes with or without a sign.
-      {dot, own, i4, any_scales, {{OpCode::dot4_u8s8}, {OpCode::look_up}}, {4}, one, lanes,
-       depth, true, true, i8, Contraction::dot_depth},
-      {dot, own, i4, any_scales, {{OpCode::dot4_u8s8}, {OpCode::look_up_lanes}}, {4}, one, lanes,
-       depth, true, true, i8, Contraction::dot_depth},
-      {dot, own, i4, any_scales,
-       {{OpCode::dot2_u8s8_sat}, {OpCode::dot2_s16}, {OpCode::look_up}}, {4}, one, lanes,
-       depth, true, true, i8, Contraction::dot_narrow},
-      {dot, own, i4, any_scales, {{OpCode::dot2_s16}, {OpCode::look_up}}, {4}, one, lanes,
-       depth, true, true, i16, Contraction::dot_pairs},
-      {dot, own, i4, any_scales,
-       {{OpCode::dot4_s8s8}, {OpCode::dot4_s8s8_lane}, {OpCode::look_up}}, {4, 8}, one, lanes,
-       depth, true, true, i8, Contraction::dot_depth},
-      {dot, own, i4, any_scales, {{OpCode::dot4_s8s8}, {OpCode::look_up}}, {8, 4}, one, lanes,
-       depth, true, true, i8, Contraction::dot_depth},
-      {mmla, own, i4, any_scales, {{OpCode::mmla_s8s8}, {OpCode::look_up}}, {8}, two, lanes,
-       depth, true, true, i8, Contraction::mmla},
       // With tops, nibbles must be alone: codes of up to 6 bits are signed bytes as they are.
-      {dot, own, i4, any_scales, {{OpCode::dot4_s8s8}, {OpCode::dot4_s8s8_lane}}, {4, 8}, one, lanes,
+      {dot, own, {i4}, any_scales, {{OpCode::dot4_s8s8}, {OpCode::dot4_s8s8_lane}}, {4, 8}, one, lanes,
        depth, true, true, i8, Contraction::dot_depth},
-      {dot, own, i4, any_scales, {{OpCode::dot4_s8s8}}, {8, 4}, one, lanes,
+      {dot, own, {i4}, any_scales, {{OpCode::dot4_s8s8}}, {8, 4}, one, lanes,
        depth, true, true, i8, Contraction::dot_depth},
-      {mmla, own, i4, any_scales, {{OpCode::mmla_s8s8}}, {8}, two, lanes,
+      {mmla, own, {i4}, any_scales, {{OpCode::mmla_s8s8}}, {8}, two, lanes,
        depth, true, true, i8, Contraction::mmla},
-      // A tile has bytes: nibbles become such in memory, the operands of dot4_u8s8.
-      {tile, own, i4, column_scales, {{OpCode::tile_dot4_s8u8}, {OpCode::tile_load}, {OpCode::tile_store}},
+      // A tile has bytes: codes become such in memory, the operands of dot4_u8s8.
+      {tile, own, {i2, i4}, column_scales, {{OpCode::tile_dot4_s8u8}, {OpCode::tile_load}, {OpCode::tile_store}},
        {4}, tile_rows, tile_columns, depth, true, true, i8, Contraction::tile_dot},
       // With a table of signed nibbles no byte need be multiplied raw.
-      {outer, own, i4, any_scales, {{OpCode::outer_s8s8}, {OpCode::table_nibbles}}, {4}, tile_rows, two_lanes,
+      {outer, own, {i4}, any_scales, {{OpCode::outer_s8s8}, {OpCode::table_nibbles}}, {4}, tile_rows, two_lanes,
        next, true, true, i8, Contraction::outer},
-      {outer, own, i4, any_scales, {{OpCode::outer_s8s8}, {OpCode::nibbles}}, {4}, tile_rows, two_lanes,
+      {outer, any_style, {i4}, any_scales, {{OpCode::outer_s8s8}, {OpCode::nibbles}}, {4}, tile_rows, two_lanes,
        next, false, false, i8, Contraction::outer},
-      {outer, own, i4, any_scales, {{OpCode::outer_s8s8}}, {4}, tile_rows, two_lanes,
+      {outer, own, {i4}, any_scales, {{OpCode::outer_s8s8}}, {4}, tile_rows, two_lanes,
        column, true, false, i8, Contraction::outer},
-      // With tops, as for vectors.
-      {outer, own, i4, block_scales, {{OpCode::outer_s8s8}, {OpCode::outer_s16s16}, {OpCode::shr, 8}}, {4}, tile_rows,
-       two_lanes, depth, true, true, i8, Contraction::outer},
-      // KleidiAI's: those of accumulator tiles are ours; others, which shifts of bytes tell apart.
-      {outer, kleidiai, i4, any_scales, {{OpCode::outer_s8s8}, {OpCode::nibbles}}, {4}, tile_rows, two_lanes,
+      {outer, own, {i2}, column_scales, {{OpCode::outer_s8s8}, {OpCode::table_put}, {OpCode::table_values}}, {4}, tile_rows, four_lanes,
        next, false, false, i8, Contraction::outer},
-      {outer, kleidiai, i4, any_scales, {{OpCode::outer_s8s8}, {OpCode::shl, 8}}, {4}, tile_rows, lanes,
+      // With tops, and of 2 bits, as for vectors: sums in accumulator tiles, which products of pairs
+      // start.
+      {outer, own, {i2, i4}, block_scales, {{OpCode::outer_s8s8}, {OpCode::outer_s16s16}, {OpCode::shr, 8}}, {4}, tile_rows,
+       two_lanes, depth, true, true, i8, Contraction::outer},
+      // KleidiAI's, of nibbles where shifts of bytes tell them apart.
+      {outer, kleidiai, {i2}, any_scales, {{OpCode::outer_s8s8}, {OpCode::table_values}}, {4}, tile_rows, four_lanes,
+       next, true, true, i8, Contraction::outer},
+      {outer, kleidiai, {i4}, any_scales, {{OpCode::outer_s8s8}, {OpCode::shl, 8}}, {4}, tile_rows, lanes,
        depth, false, false, i8, Contraction::outer},
-      {dot, kleidiai, i4, any_scales, {{OpCode::tile_dot4_s8s8_lane}, {OpCode::nibbles}}, {4}, one, two_lanes,
-       next, false, false, i8, Contraction::dot_groups},
-      {dot, kleidiai, i4, any_scales, {{OpCode::dot4_s8s8}, {OpCode::shl, 8}}, {4, 8}, one, lanes,
+      {dot, kleidiai, {i4}, any_scales, {{OpCode::dot4_s8s8}, {OpCode::shl, 8}}, {4, 8}, one, lanes,
        depth, false, false, i8, Contraction::dot_depth},
-      {mmla, kleidiai, i4, any_scales, {{OpCode::mmla_s8s8}, {OpCode::shl, 8}}, {8}, two, lanes,
+      {mmla, kleidiai, {i4}, any_scales, {{OpCode::mmla_s8s8}, {OpCode::shl, 8}}, {8}, two, lanes,
        depth, false, false, i8, Contraction::mmla},
-
       // With activations of f16 they become such, too.
-      {outer, kleidiai, i4, any_scales, {{OpCode::outer_f16}, {OpCode::nibble_halves}}, {4}, tile_rows, four_lanes,
+      {outer, kleidiai, {i4}, any_scales, {{OpCode::outer_f16}, {OpCode::nibble_halves}}, {4}, tile_rows, four_lanes,
        next, true, true, f16, Contraction::outer},
 
       // Weights of 8 bits.
-      {dot, own, i8, any_scales, {{OpCode::tile_dot4_s8s8_lane}}, {4}, one, two_lanes,
-       none, false, false, i8, Contraction::dot_groups},
-      {dot, own, i8, any_scales, {{OpCode::dot4_u8s8}}, {4}, one, lanes,
+      {dot, own, {i8}, any_scales, {{OpCode::dot4_u8s8}}, {4}, one, lanes,
        none, true, false, i8, Contraction::dot_depth},
-      {dot, own, i8, any_scales, {{OpCode::dot4_s8s8}, {OpCode::dot4_s8s8_lane}}, {4, 8}, one, lanes,
+      {dot, any_style, {i8}, any_scales, {{OpCode::dot4_s8s8}, {OpCode::dot4_s8s8_lane}}, {4, 8}, one, lanes,
        none, false, false, i8, Contraction::dot_depth},
-      {dot, own, i8, any_scales, {{OpCode::dot4_s8s8}}, {8, 4}, one, lanes,
+      {dot, own, {i8}, any_scales, {{OpCode::dot4_s8s8}}, {8, 4}, one, lanes,
        none, false, false, i8, Contraction::dot_depth},
-      // KleidiAI's, the same.
-      {outer, kleidiai, i8, column_scales, {{OpCode::outer_s8s8}}, {4}, tile_rows, two_lanes,
-       none, false, false, i8, Contraction::outer},
-      {dot, kleidiai, i8, column_scales, {{OpCode::tile_dot4_s8s8_lane}}, {4}, one, two_lanes,
-       none, false, false, i8, Contraction::dot_groups},
-      {dot, kleidiai, i8, column_scales, {{OpCode::dot4_s8s8}, {OpCode::dot4_s8s8_lane}}, {4, 8}, one, lanes,
-       none, false, false, i8, Contraction::dot_depth},
-      {mmla, kleidiai, i8, column_scales, {{OpCode::mmla_s8s8}}, {8}, two, lanes,
-       none, false, false, i8, Contraction::mmla},
       // Products of 16 bits: a mask and a shift widen unsigned bytes, two of four each.
-      {dot, own, i8, any_scales, {{OpCode::dot2_s16}}, {4}, one, lanes,
+      {dot, own, {i8}, any_scales, {{OpCode::dot2_s16}}, {4}, one, lanes,
        none, true, false, i16, Contraction::dot_pairs},
-      {mmla, own, i8, any_scales, {{OpCode::mmla_s8s8}}, {8}, two, lanes,
+      {mmla, any_style, {i8}, any_scales, {{OpCode::mmla_s8s8}}, {8}, two, lanes,
        none, false, false, i8, Contraction::mmla},
-      {outer, own, i8, any_scales, {{OpCode::outer_s8s8}}, {4}, tile_rows, two_lanes,
+      {outer, any_style, {i8}, any_scales, {{OpCode::outer_s8s8}}, {4}, tile_rows, two_lanes,
        none, false, false, i8, Contraction::outer},
       // Tiles are loaded and stored only: unsigned weights are those of dot4_u8s8.
-      {tile, own, i8, column_scales, {{OpCode::tile_dot4_s8s8}, {OpCode::tile_load}, {OpCode::tile_store}},
+      {tile, own, {i8}, column_scales, {{OpCode::tile_dot4_s8s8}, {OpCode::tile_load}, {OpCode::tile_store}},
        {4}, tile_rows, tile_columns, none, false, false, i8, Contraction::tile_dot},
-      {tile, own, i8, column_scales, {{OpCode::tile_dot4_s8u8}, {OpCode::tile_load}, {OpCode::tile_store}},
+      {tile, own, {i8}, column_scales, {{OpCode::tile_dot4_s8u8}, {OpCode::tile_load}, {OpCode::tile_store}},
        {4}, tile_rows, tile_columns, none, true, false, i8, Contraction::tile_dot},
 
       // Weights in floats.
-      {outer, own, f32, any_scales, {{OpCode::outer_f32}}, {1}, tile_rows, two_lanes,
+      {outer, any_style, {f32}, any_scales, {{OpCode::outer_f32}}, {1}, tile_rows, two_lanes,
        none, false, false, f32, Contraction::outer},
-      {outer, kleidiai, f32, any_scales, {{OpCode::outer_f32}}, {1}, tile_rows, two_lanes,
-       none, false, false, f32, Contraction::outer},
-      {fma, own, f32, any_scales, {{OpCode::fma}}, {1}, one, lanes,
+      {fma, any_style, {f32}, any_scales, {{OpCode::fma}}, {1}, one, lanes,
        none, false, false, f32, Contraction::fma},
-      {fma, kleidiai, f32, any_scales, {{OpCode::fma}}, {1}, one, lanes,
+      {fma, own, {f16}, any_scales, {{OpCode::fma}, {OpCode::cvt_f16_f32}}, {1}, one, lanes,
        none, false, false, f32, Contraction::fma},
-      {fma, own, f16, any_scales, {{OpCode::fma}, {OpCode::cvt_f16_f32}}, {1}, one, lanes,
-       none, false, false, f32, Contraction::fma},
-      {fma, own, bf16, any_scales, {{OpCode::fma}, {OpCode::cvt_bf16_f32}}, {1}, one, lanes,
+      {fma, own, {bf16}, any_scales, {{OpCode::fma}, {OpCode::cvt_bf16_f32}}, {1}, one, lanes,
        none, false, false, f32, Contraction::fma},
       // Both sides in bf16, two or four values of k at a time.
-      {dot, own, bf16, any_scales, {{OpCode::dot2_bf16_odd}}, {4, 2}, one, lanes,
+      {dot, own, {bf16}, any_scales, {{OpCode::dot2_bf16_odd}}, {4, 2}, one, lanes,
        none, false, false, bf16, Contraction::dot_depth},
-      {dot, own, bf16, any_scales, {{OpCode::dot2_bf16}}, {2}, one, lanes,
+      {dot, own, {bf16}, any_scales, {{OpCode::dot2_bf16}}, {2}, one, lanes,
        none, false, false, bf16, Contraction::dot_depth},
-      {dot, kleidiai, bf16, any_scales, {{OpCode::dot2_bf16_odd}}, {4}, one, lanes,
+      {dot, kleidiai, {bf16}, any_scales, {{OpCode::dot2_bf16_odd}}, {4}, one, lanes,
        none, false, false, bf16, Contraction::dot_depth},
-      {mmla, own, bf16, any_scales, {{OpCode::mmla_bf16_odd}}, {4}, two, lanes,
+      {mmla, any_style, {bf16}, any_scales, {{OpCode::mmla_bf16_odd}}, {4}, two, lanes,
        none, false, false, bf16, Contraction::mmla},
-      {mmla, kleidiai, bf16, any_scales, {{OpCode::mmla_bf16_odd}}, {4}, two, lanes,
-       none, false, false, bf16, Contraction::mmla},
-      {tile, own, bf16, any_scales, {{OpCode::tile_dot2_bf16}, {OpCode::tile_load}, {OpCode::tile_store}},
+      {tile, own, {bf16}, any_scales, {{OpCode::tile_dot2_bf16}, {OpCode::tile_load}, {OpCode::tile_store}},
        {2}, tile_rows, tile_columns, none, false, false, bf16, Contraction::tile_dot},
-      {outer, own, bf16, any_scales, {{OpCode::outer_bf16_odd}}, {2}, tile_rows, two_lanes,
-       none, false, false, bf16, Contraction::outer},
-      {outer, kleidiai, bf16, any_scales, {{OpCode::outer_bf16_odd}}, {2}, tile_rows, two_lanes,
+      {outer, any_style, {bf16}, any_scales, {{OpCode::outer_bf16_odd}}, {2}, tile_rows, two_lanes,
        none, false, false, bf16, Contraction::outer},
       // Both in f16: sums are f32, or f16, too.
-      {fma, own, f16, any_scales, {{OpCode::fma_lo_f16}, {OpCode::fma_hi_f16}}, {1}, one, halves,
+      {fma, own, {f16}, any_scales, {{OpCode::fma_lo_f16}, {OpCode::fma_hi_f16}}, {1}, one, halves,
        none, false, false, f16, Contraction::fma_halves},
-      {fma, own, f16, any_scales, {{OpCode::fma_f16_lane}, {OpCode::load_dup, 16}}, {1}, one, halves,
+      {fma, any_style, {f16}, any_scales, {{OpCode::fma_f16_lane}, {OpCode::load_dup, 16}}, {1}, one, halves,
        none, false, false, f16, Contraction::fma_halves},
-      {fma, kleidiai, f16, any_scales, {{OpCode::fma_f16_lane}, {OpCode::load_dup, 16}}, {1}, one, halves,
-       none, false, false, f16, Contraction::fma_halves},
-      {fma, kleidiai, f16, any_scales, {{OpCode::fma_even_f16}, {OpCode::fma_odd_f16}}, {2}, one, lanes,
+      {fma, kleidiai, {f16}, any_scales, {{OpCode::fma_even_f16}, {OpCode::fma_odd_f16}}, {2}, one, lanes,
        none, false, false, f16, Contraction::fma_pairs},
-      {outer, own, f16, any_scales, {{OpCode::outer_f16}}, {2}, tile_rows, two_lanes,
-       none, false, false, f16, Contraction::outer},
-      {outer, kleidiai, f16, any_scales, {{OpCode::outer_f16}}, {2}, tile_rows, two_lanes,
+      {outer, any_style, {f16}, any_scales, {{OpCode::outer_f16}}, {2}, tile_rows, two_lanes,
        none, false, false, f16, Contraction::outer},
       // Codes with an lhs of f32: the layouts of dot, whose lanes hold several values of k.
-      {fma, own, i8, any_scales, {{OpCode::fma}, {OpCode::xor_}, {OpCode::dot4_u8s8}}, {4}, one,
+      {fma, own, {i8}, any_scales, {{OpCode::fma}, {OpCode::xor_}, {OpCode::dot4_u8s8}}, {4}, one,
        lanes, none, true, false, f32, Contraction::fma},
-      {fma, own, i8, any_scales, {{OpCode::fma}, {OpCode::xor_}, {OpCode::dot2_s16}}, {4}, one,
+      {fma, own, {i8}, any_scales, {{OpCode::fma}, {OpCode::xor_}, {OpCode::dot2_s16}}, {4}, one,
        lanes, none, true, false, f32, Contraction::fma},
-      {fma, own, i8, any_scales, {{OpCode::fma}, {OpCode::shl, 32}}, {4}, one, lanes,
+      {fma, own, {i8}, any_scales, {{OpCode::fma}, {OpCode::shl, 32}}, {4}, one, lanes,
        none, false, false, f32, Contraction::fma},
-      {fma, own, i4, any_scales, {{OpCode::fma}, {OpCode::xor_}, {OpCode::dot4_u8s8}}, {4}, one,
+      {fma, own, {i4}, any_scales, {{OpCode::fma}, {OpCode::xor_}, {OpCode::dot4_u8s8}}, {4}, one,
        lanes, depth, true, true, f32, Contraction::fma},
-      {fma, own, i4, any_scales, {{OpCode::fma}, {OpCode::xor_}, {OpCode::dot2_s16}}, {4}, one,
+      {fma, own, {i4}, any_scales, {{OpCode::fma}, {OpCode::xor_}, {OpCode::dot2_s16}}, {4}, one,
        lanes, depth, true, true, f32, Contraction::fma},
-      {fma, own, i4, any_scales, {{OpCode::fma}, {OpCode::xor_}, {OpCode::fma_lane}}, {4}, one, raw,
+      {fma, own, {i4}, any_scales, {{OpCode::fma}, {OpCode::xor_}, {OpCode::fma_lane}}, {4}, one, raw,
        column, true, false, f32, Contraction::fma},
   };
   // clang-format on
@@ -355,16 +286,18 @@ static bool fits(const OperandContract& contract, const Format& lhs, const Forma
   const bool takes_codes = looks_up_codes(contract)
                                ? rhs.table == nullptr
                                : rhs.table != nullptr || (puts_table && rhs.has_minimums);
-  return fits_lhs && contract.weights == rhs.element && half_sums == (sums == f16) &&
-         (holds_tops || rhs.top_bits == 0) && has_table == takes_codes &&
+  const auto& weights = contract.weights;
+  return fits_lhs && std::find(weights.begin(), weights.end(), rhs.element) != weights.end() &&
+         half_sums == (sums == f16) && (holds_tops || rhs.top_bits == 0) &&
+         has_table == takes_codes &&
          (contract.contraction != Contraction::dot_narrow || narrow_depth(rhs) != 0);
 }
 
 const OperandContract* find_contract(const Format& lhs, const Format& rhs, Technique technique,
                                      LayoutStyle style, const Isa& isa, ElementType sums) {
   for (const OperandContract& contract : contracts()) {
-    if (contract.technique != technique || contract.style != style ||
-        !fits(contract, lhs, rhs, sums) ||
+    if (contract.technique != technique || !fits(contract, lhs, rhs, sums) ||
+        contract.layouts == (style == LayoutStyle::own ? kleidiai : own) ||
         contract.scales == (rhs.scales == Granularity::block ? column_scales : block_scales)) {
       continue;
     }

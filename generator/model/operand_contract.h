@@ -37,13 +37,15 @@ enum class Contraction {
   tile_dot  ///< tiles on either side, too
 };
 
-/// Weights that a contract is for: with scales for columns, for their blocks, or either.
+/// What a contract is for: layouts of ours, of KleidiAI, or either ...
+enum class OfLayouts { any, own, kleidiai };
+/// ... and weights with scales for columns, for their blocks, or either.
 enum class OfScales { any, columns, blocks };
 
 struct OperandContract {
   Technique technique;
-  LayoutStyle style;
-  ElementType weights;
+  OfLayouts layouts;
+  std::vector<ElementType> weights;
   OfScales scales;
   std::vector<Need> needs;  ///< first the operation that multiplies
   std::vector<int> kr;      ///< legal depths, the preferred one first
