@@ -18,13 +18,25 @@ static void prefetch_beside(const Tile1& t, Value cursor, Length offset) {
   t.b.op(OpCode::prefetch_near, {t.beside->at(cursor)}, {.offset = offset});
 }
 
+/// Of packed codes of a group of k.
+static int64_t vectors_in_panel(const Tile1& t) {
+  const Layout& layout = *t.rhs.layout;
+  const int64_t bits_of_column = bits(layout.element) * layout.order.kr * depth_codes(layout);
+  return ratio((layout.panel * bits_of_column).divided(8), t.b.isa().vector_bytes);
+}
+
+/// That of the panel which has the vector.
+static Value cursor_of(const Tile1& t, const std::vector<Value>& rhs, int64_t vector) {
+  return rhs[static_cast<size_t>(vector / vectors_in_panel(t))];
+}
+
 Value load_codes(const Tile1& t, const std::vector<Value>& rhs, int64_t vector, int64_t k,
-                 int64_t vectors_in_panel) {
-  const Value cursor = rhs[static_cast<size_t>(vector / vectors_in_panel)];
+                 const char* name) {
+  const Value cursor = cursor_of(t, rhs, vector);
   const Length offset =
-      code_offset(*t.rhs.layout, 0, k) + t.b.isa().vector_bytes * (vector % vectors_in_panel);
+      code_offset(*t.rhs.layout, 0, k) + t.b.isa().vector_bytes * (vector % vectors_in_panel(t));
   prefetch_beside(t, cursor, offset);
-  return t.b.op(OpCode::load, {cursor}, {.offset = offset}, fmt::format("raw_{}", vector),
+  return t.b.op(OpCode::load, {cursor}, {.offset = offset}, fmt::format("{}_{}", name, vector),
                 Role::operand);
 }
 
@@ -97,8 +109,8 @@ Value Decoder::value_of(const Tile1& t, Value code, int64_t vector) const {
 }
 
 std::vector<Value> Decoder::load(const Tile1& t, const std::vector<Value>& rhs, int64_t vector,
-                                 int64_t k, int64_t vectors_in_panel) const {
-  Packed packed = load_packed(t, rhs, vector, k, vectors_in_panel);
+                                 int64_t k) const {
+  Packed packed = load_packed(t, rhs, vector, k);
   if (inserts_both_) return with_tops(t, packed);
   if (inserts(t)) {
     std::vector<Value> all(static_cast<size_t>(operands()));
@@ -114,10 +126,8 @@ std::vector<Value> Decoder::load(const Tile1& t, const std::vector<Value>& rhs, 
 }
 
 Decoder::Packed Decoder::load_packed(const Tile1& t, const std::vector<Value>& rhs, int64_t vector,
-                                     int64_t k, int64_t vectors_in_panel) const {
-  const Value raw = load_codes(t, rhs, vector, k, vectors_in_panel);
-  return {raw, rhs[static_cast<size_t>(vector / vectors_in_panel)], vector, k, vectors_in_panel,
-          {}};
+                                     int64_t k) {
+  return {load_codes(t, rhs, vector, k), cursor_of(t, rhs, vector), vector, k, {}};
 }
 
 Value Decoder::operand(const Tile1& t, Packed& packed, int64_t i) const {
@@ -129,7 +139,7 @@ Value Decoder::operand(const Tile1& t, Packed& packed, int64_t i) const {
 Value Decoder::finished(const Tile1& t, Packed& packed, int64_t i, Value code) const {
   if (top_bits_ == 0) return value_of(t, code, packed.vector);
   const int64_t k = packed.k + i * t.rhs.layout->order.distance;
-  const TopsAt at = tops_at(t, packed.vector, k, packed.vectors_in_panel);
+  const TopsAt at = tops_at(t, packed.vector, k);
   const Value top = top_of(t, at, packed.cursor, packed.tops);
   const std::string name = fmt::format("code_{}", packed.vector);
   const Value whole = t.b.op(OpCode::or_, {code, top}, {}, name, Role::operand);
@@ -137,21 +147,20 @@ Value Decoder::finished(const Tile1& t, Packed& packed, int64_t i, Value code) c
 }
 
 /// Those of codes from value k of a block on.
-Decoder::TopsAt Decoder::tops_at(const Tile1& t, int64_t vector, int64_t k,
-                                 int64_t vectors_in_panel) const {
+Decoder::TopsAt Decoder::tops_at(const Tile1& t, int64_t vector, int64_t k) const {
   const Layout& layout = *t.rhs.layout;
   const auto [groups, vectors] = top_order(layout);
   if (vectors > 1 && t.rhs.sub != no_value) {
     throw std::invalid_argument(
         "where tops of several vectors share bytes a tile has the columns of whole panels");
   }
-  const int64_t in_panel = vector % vectors_in_panel;
+  const int64_t all = vectors_in_panel(t);
+  const int64_t in_panel = vector % all;
   const int64_t group = k / layout.order.kr;
-  const int64_t together = vectors_in_panel / vectors;
-  if (together * vectors != vectors_in_panel) {
-    throw std::invalid_argument(
-        fmt::format("panels of {} vectors are not possible where tops of {} share bytes",
-                    vectors_in_panel, vectors));
+  const int64_t together = all / vectors;
+  if (together * vectors != all) {
+    throw std::invalid_argument(fmt::format(
+        "panels of {} vectors are not possible where tops of {} share bytes", all, vectors));
   }
   const int64_t number = group / groups * together + in_panel % together;
   const int64_t digit = group % groups + groups * (in_panel / together);

@@ -20,7 +20,7 @@ Value Decoder::inserted(const Tile1& t, Packed& packed, int64_t i) const {
     return t.b.op(code, {from}, {.bits = 8, .imm = by}, "tops", Role::operand);
   };
   const int64_t k = packed.k + i * t.rhs.layout->order.distance;
-  const TopsAt at = tops_at(t, packed.vector, k, packed.vectors_in_panel);
+  const TopsAt at = tops_at(t, packed.vector, k);
   const bool is_last = i + 1 == operands();
   const int64_t to = is_last ? bits_ : 0;
   Value tops = load_tops(t, at, packed.cursor, packed.tops);
@@ -56,7 +56,7 @@ bool Decoder::inserts_both(const Variant& v) {
 /// Both nibbles: the lower one below tops that are moved above it, the upper one, moved down, below
 /// those that are there.
 std::vector<Value> Decoder::with_tops(const Tile1& t, Packed& packed) const {
-  const TopsAt low = tops_at(t, packed.vector, packed.k, packed.vectors_in_panel);
+  const TopsAt low = tops_at(t, packed.vector, packed.k);
   Value tops = load_tops(t, low, packed.cursor, packed.tops);
   if (low.bit != 0) {
     tops = t.b.op(OpCode::shr, {tops}, {.bits = 8, .imm = low.bit}, "tops", Role::operand);

@@ -32,7 +32,7 @@ class ByteWriter {
   void write(Value block, Value to, int64_t g) const {
     const int64_t k = first_k(from_, g);
     for (int64_t j = 0; j < vectors_; ++j) {
-      const std::vector<Value> codes = decoder_.load(t_, {block}, j, k, vectors_);
+      const std::vector<Value> codes = decoder_.load(t_, {block}, j, k);
       for (int64_t i = 0; i < decoder_.operands(); ++i) {
         const auto at = static_cast<size_t>(i);
         if (!joins_) {

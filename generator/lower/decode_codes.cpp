@@ -85,7 +85,7 @@ void decode_to_codes(const Tile1& t, Value to) {
   const Value count = b.op(OpCode::idiv, {t.padded, b.constant(step)}, {}, "k_steps");
   const auto body = [&](const auto& /*lhs*/, const auto& rhs, std::vector<Value> at, int64_t g) {
     for (int64_t j = 0; j < vectors; ++j) {
-      const Value raw = load_codes(t, rhs, j, g * kr, vectors);
+      const Value raw = load_codes(t, rhs, j, g * kr);
       const Length first = vector * (2 * (g * vectors + j));
       b.op(OpCode::store, {at.front(), nibbles.high(raw)}, {.offset = first});
       b.op(OpCode::store, {at.front(), nibbles.low(raw)}, {.offset = first + vector});

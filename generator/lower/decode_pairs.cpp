@@ -75,10 +75,9 @@ class CodePairs {
   template <typename F>
   void weights(const std::vector<Value>& rhs, int64_t g, const F& f) {
     const int64_t first = first_k(t_.v.rhs, g);
-    const int64_t in_panel = t_.vectors() / static_cast<int64_t>(rhs.size());
     for (int64_t j = 0; j < t_.vectors(); ++j) {
-      const Codes codes = table_ != no_value ? Codes{load_codes(t_, rhs, j, first, in_panel)}
-                                             : decoder_.load(t_, rhs, j, first, in_panel);
+      const Codes codes = table_ != no_value ? Codes{load_codes(t_, rhs, j, first)}
+                                             : decoder_.load(t_, rhs, j, first);
       for (int64_t i = 0; i < decoder_.operands(); ++i) {
         const int64_t k = first + i * t_.v.rhs.order.distance;
         for (int64_t at = 0; at < t_.v.rhs.order.kr; at += lane_values) {

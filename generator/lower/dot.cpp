@@ -127,10 +127,7 @@ class DepthDot : public Multiplier {
             std::vector<Value>& acc) override {
     const int64_t k = first_k(*t.rhs.layout, g);
     std::vector<std::vector<Value>> codes;  // [vector][operand]
-    const int64_t in_panel = vectors_ / static_cast<int64_t>(rhs.size());
-    for (int64_t j = 0; j < vectors_; ++j) {
-      codes.push_back(decoder_.load(t, rhs, j, k, in_panel));
-    }
+    for (int64_t j = 0; j < vectors_; ++j) codes.push_back(decoder_.load(t, rhs, j, k));
     // All rows' low codes before the higher ones: an accumulator's next turn is far off.
     const int64_t count = decoder_.operands();
     for (int64_t i = 0; i < count; ++i) {
@@ -228,7 +225,7 @@ class ColumnDot : public Multiplier {
     std::vector<Activation> a;
     for (int64_t r = 0; r < rows_; ++r) a.push_back(activations_(t, lhs, r, k));
     for (int64_t j = 0; j < vectors_; ++j) {
-      const Value raw = load_codes(t, rhs, j, k, vectors_ / static_cast<int64_t>(rhs.size()));
+      const Value raw = load_codes(t, rhs, j, k);
       const Value low =
           t.b.op(OpCode::and_, {raw, mask_}, {}, fmt::format("lo_{}", j), Role::operand);
       for (int64_t r = 0; r < rows_; ++r) {

@@ -90,14 +90,12 @@ class GroupDot : public Accumulation {
       segments.push_back(
           load_segment(t, {lhs.front(), code_offset(*t.lhs.layout, 0, k)}, "a", Role::operand));
     }
-    const int64_t in_panel = group_vectors * groups_ / static_cast<int64_t>(rhs.size());
     for (int64_t k = 0; k < group(); k += lane_k) {
       if (k % (decoder_.operands() * distance_) >= distance_) continue;  // in the bytes of others
       for (int64_t i = 0; i < groups_; ++i) {
         std::array<std::vector<Value>, group_vectors> codes;  // [vector][operand]
         for (int64_t j = 0; j < group_vectors; ++j) {
-          codes[static_cast<size_t>(j)] =
-              decoder_.load(t, rhs, group_vectors * i + j, first + k, in_panel);
+          codes[static_cast<size_t>(j)] = decoder_.load(t, rhs, group_vectors * i + j, first + k);
         }
         for (int64_t of = 0; of < decoder_.operands(); ++of) {
           const int64_t at = k + of * distance_;
@@ -129,13 +127,11 @@ class GroupDot : public Accumulation {
     }
   }
 
-  [[nodiscard]] Raw load(const Tile1& t, const std::vector<Value>& rhs, int64_t vector, int64_t k,
-                         int64_t lanes) const {
-    const int64_t all = group_vectors / columns_ * groups_;
-    const int64_t in_panel = all / static_cast<int64_t>(rhs.size());
+  [[nodiscard]] static Raw load(const Tile1& t, const std::vector<Value>& rhs, int64_t vector,
+                                int64_t k, int64_t lanes) {
     Raw raw{};
     for (int64_t lane = 0; lane < lanes; ++lane) {
-      raw[static_cast<size_t>(lane)] = load_codes(t, rhs, vector, k + lane * lane_k, in_panel);
+      raw[static_cast<size_t>(lane)] = load_codes(t, rhs, vector, k + lane * lane_k);
     }
     return raw;
   }

@@ -80,10 +80,10 @@ class NarrowDot : public Multiplier {
       std::vector<std::vector<Value>> codes;  // [vector][operand]
       for (int64_t j = 0; j < vectors_; ++j) {
         if (one_by_one) {
-          packed.push_back(decoder_.load_packed(t, rhs, j, k, t.rhs.rows));
+          packed.push_back(decoder_.load_packed(t, rhs, j, k));
           codes.emplace_back();
         } else {
-          codes.push_back(decoder_.load(t, rhs, j, k, t.rhs.rows));
+          codes.push_back(decoder_.load(t, rhs, j, k));
         }
       }
       for (int64_t which = 0; which < count; ++which) {

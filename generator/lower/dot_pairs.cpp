@@ -49,7 +49,7 @@ class PairDot : public Multiplier {
       std::vector<Value> even;
       std::vector<Value> odd;
       for (int64_t j = 0; j < vectors_; ++j) {
-        if (i == 0) bytes.push_back(decoder_.load(t, rhs, j, k, t.rhs.rows));
+        if (i == 0) bytes.push_back(decoder_.load(t, rhs, j, k));
         const Value four = bytes[static_cast<size_t>(j)][static_cast<size_t>(i)];
         even.push_back(
             t.b.op(OpCode::and_, {four, mask_}, {}, fmt::format("even_{}", j), Role::operand));

@@ -38,7 +38,7 @@ class FmaHalves : public Multiplier {
     for (int64_t i = 0; i < depth_; ++i) {
       const int64_t k = g * depth_ + i;
       for (int64_t j = 0; j < vectors_; ++j) {
-        const Value weights = load_weights(t, rhs, j, k);
+        const Value weights = load_codes(t, rhs, j, k, "w");
         for (int64_t r = 0; r < rows_; ++r) {
           Value* sums = &acc[static_cast<size_t>((k % sets_ * rows_ + r) * in_row() + j * each())];
           multiply(t, weights, {rows[static_cast<size_t>(r)], i}, sums);
@@ -88,13 +88,6 @@ class FmaHalves : public Multiplier {
       }
     }
     return reals;
-  }
-
-  static Value load_weights(const Tile1& t, const std::vector<Value>& rhs, int64_t j, int64_t k) {
-    const int64_t in_panel = t.rhs.rows / 2;  // which counts vectors of f32
-    const Value cursor = rhs[static_cast<size_t>(j / in_panel)];
-    const Length at = code_offset(*t.rhs.layout, 0, k) + t.b.isa().vector_bytes * (j % in_panel);
-    return t.b.op(OpCode::load, {cursor}, {.offset = at}, fmt::format("w_{}", j), Role::operand);
   }
 
   int64_t rows_, vectors_, sets_, depth_;

@@ -38,7 +38,7 @@ class FmaPairs : public Multiplier {
       rows.push_back(load_activation(t, lhs, r, g * depth_, static_cast<int>(16 * depth_)));
     }
     for (int64_t j = 0; j < vectors_; ++j) {
-      const Value weights = load_weights(t, rhs, j, g * depth_);
+      const Value weights = load_codes(t, rhs, j, g * depth_, "w");
       for (int64_t i = 0; i < depth_ * rows_; ++i) {
         const int64_t r = i % rows_;
         Value& sum = acc[static_cast<size_t>((g % sets_ * rows_ + r) * vectors_ + j)];
@@ -53,12 +53,6 @@ class FmaPairs : public Multiplier {
   }
 
  private:
-  static Value load_weights(const Tile1& t, const std::vector<Value>& rhs, int64_t j, int64_t k) {
-    const Value cursor = rhs[static_cast<size_t>(j / t.rhs.rows)];
-    const Length at = code_offset(*t.rhs.layout, 0, k) + t.b.isa().vector_bytes * (j % t.rhs.rows);
-    return t.b.op(OpCode::load, {cursor}, {.offset = at}, fmt::format("w_{}", j), Role::operand);
-  }
-
   int64_t rows_, vectors_, sets_, depth_;
 };
 

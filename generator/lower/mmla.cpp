@@ -29,16 +29,11 @@ class Mmla : public Multiplier {
     check_segments(*v.isa);
   }
 
-  [[nodiscard]] int64_t group() const override {
-    return by_depth_ ? kr_ * decoder_.operands() : kr_;
-  }
+  [[nodiscard]] int64_t group() const override { return kr_ * decoder_.operands(); }
 
   void prepare(const Tile1& t) override {
-    if (by_depth_) {
-      decoder_.prepare(t);
-    } else {
-      mask_ = splat32(t.b, 0x0f0f0f0fU, "mask", Role::mask);
-    }
+    decoder_.prepare(t);
+    if (!by_depth_) mask_ = splat32(t.b, 0x0f0f0f0fU, "mask", Role::mask);
     if (base_bits_ != 0) base_ = splat32(t.b, base_bits_, "base", Role::mask);
     if (raw_) factors_.prepare(t);
   }
@@ -67,12 +62,26 @@ class Mmla : public Multiplier {
 
   void step(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs, int64_t g,
             std::vector<Value>& acc) override {
-    if (joins_) {
-      step_by_joined_groups(t, lhs, rhs, g, acc);
-    } else if (by_depth_) {
-      step_by_depth(t, lhs, rhs, g, acc);
-    } else {
-      step_by_column(t, lhs, rhs, g, acc);
+    const int64_t k = first_k(*t.rhs.layout, g);
+    const int64_t groups = joins_ ? 2 : 1;  // of an operand
+    const int64_t count = decoder_.operands() / groups;
+    std::vector<std::vector<Value>> a;
+    for (int64_t i = 0; i < count; ++i)
+      a.push_back(activations(t, lhs, k + i * groups * t.rhs.layout->order.distance));
+    const int64_t parts = joins_ || !by_depth_ ? 2 : 1;  // operands of other columns
+    for (int64_t j = 0; j < halves_ / parts; ++j) {
+      std::vector<Value> codes = decoder_.load(t, rhs, j, k);
+      if (!by_depth_) {
+        codes.push_back(
+            t.b.op(OpCode::and_, {codes[0], mask_}, {}, fmt::format("lo_{}", j), Role::operand));
+      }
+      for (int64_t i = 0; i < count; ++i) {
+        for (int64_t part = 0; part < parts; ++part) {
+          const Value operand =
+              joins_ ? joined(t, codes, i, part, j) : codes[static_cast<size_t>(i + part)];
+          multiply(t, a[static_cast<size_t>(i)], operand, count * g + i, parts * j + part, acc);
+        }
+      }
     }
   }
 
@@ -202,60 +211,13 @@ class Mmla : public Multiplier {
     return rows;
   }
 
-  void step_by_column(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs,
-                      int64_t g, std::vector<Value>& acc) const {
-    const int64_t k = g * group();
-    const std::vector<Value> a = activations(t, lhs, k);
-    const int64_t vectors = halves_ / 2;
-    const int64_t in_panel = vectors / static_cast<int64_t>(rhs.size());
-    for (int64_t j = 0; j < vectors; ++j) {
-      const Value raw = load_codes(t, rhs, j, k, in_panel);
-      const Value low =
-          t.b.op(OpCode::and_, {raw, mask_}, {}, fmt::format("lo_{}", j), Role::operand);
-      multiply(t, a, raw, g, 2 * j, acc);
-      multiply(t, a, low, g, 2 * j + 1, acc);
-    }
-  }
-
   /// Two groups that lie side by side in k, a vector of columns each: joined they are an operand of
   /// its first columns, and one of the others.
-  void step_by_joined_groups(const Tile1& t, const std::vector<Value>& lhs,
-                             const std::vector<Value>& rhs, int64_t g,
-                             std::vector<Value>& acc) const {
-    const int64_t k = first_k(*t.rhs.layout, g);
-    const int64_t count = decoder_.operands() / 2;
-    std::vector<std::vector<Value>> a;
-    for (int64_t i = 0; i < count; ++i) a.push_back(activations(t, lhs, k + 2 * i * kr_));
-    const int64_t in_panel = halves_ / 2 / static_cast<int64_t>(rhs.size());
-    for (int64_t j = 0; j < halves_ / 2; ++j) {
-      const std::vector<Value> codes = decoder_.load(t, rhs, j, k, in_panel);
-      for (size_t i = 0; i < a.size(); ++i) {
-        for (const bool upper : {false, true}) {
-          const Value joined =
-              t.b.op(upper ? OpCode::zip_hi : OpCode::zip_lo, {codes[2 * i], codes[2 * i + 1]},
-                     {.bits = 32}, fmt::format("codes_{}", j), Role::operand);
-          multiply(t, a[i], joined, count * g + static_cast<int64_t>(i), 2 * j + (upper ? 1 : 0),
-                   acc);
-        }
-      }
-    }
-  }
-
-  void step_by_depth(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs,
-                     int64_t g, std::vector<Value>& acc) const {
-    const int64_t k = first_k(*t.rhs.layout, g);
-    const int64_t count = decoder_.operands();
-    std::vector<std::vector<Value>> a;
-    for (int64_t i = 0; i < count; ++i)
-      a.push_back(activations(t, lhs, k + i * t.rhs.layout->order.distance));
-    const int64_t in_panel = halves_ / static_cast<int64_t>(rhs.size());
-    for (int64_t j = 0; j < halves_; ++j) {
-      const std::vector<Value> codes = decoder_.load(t, rhs, j, k, in_panel);
-      for (int64_t i = 0; i < count; ++i) {
-        const auto which = static_cast<size_t>(i);
-        multiply(t, a[which], codes[which], count * g + i, j, acc);
-      }
-    }
+  static Value joined(const Tile1& t, const std::vector<Value>& codes, int64_t which, int64_t part,
+                      int64_t j) {
+    const auto i = static_cast<size_t>(which);
+    return t.b.op(part == 0 ? OpCode::zip_lo : OpCode::zip_hi, {codes[2 * i], codes[2 * i + 1]},
+                  {.bits = 32}, fmt::format("codes_{}", j), Role::operand);
   }
 
   /// One group of k of every pair of rows.

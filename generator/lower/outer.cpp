@@ -87,7 +87,7 @@ class Outer : public TileMultiplier {
     const std::vector<Value> a = load_rows(t, lhs, k);
     const int64_t of = vector % together();
     const Value b = pair_ == NibblePair::none
-                        ? load_vector(t, rhs, vector, k)
+                        ? load_codes(t, rhs, vector, k, "b")
                         : load_columns(t, rhs, vector - of, k)[static_cast<size_t>(of)];
     for (int64_t i = 0; i < blocks_; ++i) {
       multiply(t, a[static_cast<size_t>(i)], b, i, vector, tiles);
@@ -135,7 +135,7 @@ class Outer : public TileMultiplier {
     const int64_t k = first_k(layout, g);
     std::vector<std::vector<Value>> codes;  // [vector][operand]
     for (int64_t j = vectors.begin; j < vectors.end; ++j) {
-      codes.push_back(decoder_.load(t, rhs, j, k, vectors_));
+      codes.push_back(decoder_.load(t, rhs, j, k));
     }
     for (int64_t i = 0; i < operands(); ++i) {
       const std::vector<Value> a = load_rows(t, lhs, k + i * layout.order.distance);
@@ -155,7 +155,7 @@ class Outer : public TileMultiplier {
     constexpr OpCode bytes[] = {OpCode::uzp_even, OpCode::uzp_odd};
     for (int64_t first = 0; first < vectors_; first += table_vectors) {
       const int64_t at = first / 2;  // a vector of nibbles is two of columns
-      const Value raw[] = {load_vector(t, rhs, at, k), load_vector(t, rhs, at + 1, k)};
+      const Value raw[] = {load_codes(t, rhs, at, k, "b"), load_codes(t, rhs, at + 1, k, "b")};
       for (int64_t i = 0; i < 2; ++i) {
         const Value codes = t.b.op(bytes[i], {raw[0], raw[1]}, {.bits = 8}, "codes", Role::operand);
         const std::vector<Value> a = load_rows(t, lhs, k + i * t.lhs.layout->order.kr);
@@ -190,21 +190,14 @@ class Outer : public TileMultiplier {
     return a;
   }
 
-  [[nodiscard]] Value load_vector(const Tile1& t, const std::vector<Value>& rhs, int64_t vector,
-                                  int64_t k) const {
-    const Length at = code_offset(*t.rhs.layout, 0, k) + t.b.isa().vector_bytes * vector;
-    return t.b.op(OpCode::load, {rhs.front()}, {.offset = at}, fmt::format("b_{}", vector),
-                  Role::operand);
-  }
-
   /// Operands of a vector of columns and of those that are loaded with it.
   [[nodiscard]] std::vector<Value> load_columns(const Tile1& t, const std::vector<Value>& rhs,
                                                 int64_t vector, int64_t k) const {
     if (pair_ == NibblePair::none) {
-      const Value even = load_vector(t, rhs, vector, k);
-      return {even, load_vector(t, rhs, vector + 1, k)};
+      const Value even = load_codes(t, rhs, vector, k, "b");
+      return {even, load_codes(t, rhs, vector + 1, k, "b")};
     }
-    const Value raw = load_codes(t, rhs, vector / together(), k, vectors_ / together());
+    const Value raw = load_codes(t, rhs, vector / together(), k);
     if (!is_raw()) return table_decoder_(t, raw, vector);
     const std::string name = fmt::format("lo_{}", vector);
     return {raw, t.b.op(OpCode::and_, {raw, mask_}, {}, name, Role::operand)};

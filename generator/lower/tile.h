@@ -125,9 +125,10 @@ void check_segments(const Isa& isa);
 Value load_segment(const Tile1& t, const Place& at, const std::string& name, Role role);
 
 // codes.cpp
-/// One vector of packed codes of the tile, from value k on after the cursors.
+/// One vector of packed codes (or floats) of the tile, from value k on after the cursors;
+/// "name_vector".
 Value load_codes(const Tile1& t, const std::vector<Value>& rhs, int64_t vector, int64_t k,
-                 int64_t vectors_in_panel);
+                 const char* name = "raw");
 /// Decodes vectors whose bytes belong to one column each: several codes (NibblePair::depth) or one
 /// of 8 bits.
 class Decoder {
@@ -142,7 +143,7 @@ class Decoder {
   [[nodiscard]] std::vector<Value> operator()(const Tile1& t, Value raw, int64_t vector) const;
   /// Those of a vector of packed codes, as load_codes() takes it, with their tops.
   [[nodiscard]] std::vector<Value> load(const Tile1& t, const std::vector<Value>& rhs,
-                                        int64_t vector, int64_t k, int64_t vectors_in_panel) const;
+                                        int64_t vector, int64_t k) const;
 
   /// Where tops are: in which vector of a block's, from which bit of its bytes on.
   struct TopsAt {
@@ -152,16 +153,15 @@ class Decoder {
   /// A vector of packed codes, of which one operand after the other is made.
   struct Packed {
     Value raw, cursor;
-    int64_t vector, k, vectors_in_panel;
+    int64_t vector, k;
     TopsAt tops;
   };
-  [[nodiscard]] Packed load_packed(const Tile1& t, const std::vector<Value>& rhs, int64_t vector,
-                                   int64_t k, int64_t vectors_in_panel) const;
+  [[nodiscard]] static Packed load_packed(const Tile1& t, const std::vector<Value>& rhs,
+                                          int64_t vector, int64_t k);
   [[nodiscard]] Value operand(const Tile1& t, Packed& packed, int64_t i) const;
 
  private:
-  [[nodiscard]] TopsAt tops_at(const Tile1& t, int64_t vector, int64_t k,
-                               int64_t vectors_in_panel) const;
+  [[nodiscard]] TopsAt tops_at(const Tile1& t, int64_t vector, int64_t k) const;
   [[nodiscard]] bool inserts(const Tile1& t) const;
   [[nodiscard]] Value inserted(const Tile1& t, Packed& packed, int64_t i) const;
   [[nodiscard]] Value load_tops(const Tile1& t, const TopsAt& at, Value cursor,
