@@ -7,6 +7,7 @@
 
 #include "lower/splat.h"
 #include "lower/tile.h"
+#include "lower/widen.h"
 #include "model/operand_contract.h"
 
 namespace tw {
@@ -318,48 +319,33 @@ bool has_half_scales(const Tile1& t) {
 }
 
 Value rows_together(const Tile1& t, const Place& first) {
-  if (!has_half_scales(t)) {
-    return t.b.op(OpCode::load, {first.pointer}, {.offset = first.offset}, "scale_rows",
-                  Role::operand);
-  }
-  const Value packed = t.b.op(OpCode::load, {first.pointer},
-                              {.offset = first.offset, .bytes = t.b.isa().vector_bytes.divided(2)},
-                              "scales", Role::operand);
-  return t.b.op(OpCode::cvt_f16_f32, {packed}, {}, "scales", Role::operand);
+  const bool halves = has_half_scales(t);
+  return load_widened(t.b, first.pointer, first.offset,
+                      halves ? ElementType::f16 : ElementType::f32,
+                      halves ? "scales" : "scale_rows");
 }
 
-/// f32 of what stands once for each row, in all lanes each: those of a vector are loaded together.
-static std::vector<Value> splat_rows(const Tile1& t, const std::vector<Place>& rows) {
-  const auto lanes = static_cast<size_t>(t.lanes().is_fixed() ? t.lanes().fixed : 0);
-  const bool can_repeat = t.b.isa().has(OpCode::dup_lane, 32);
-  std::vector<Value> all;
-  Value together = no_value;
-  for (size_t r = 0; r < rows.size(); ++r) {
-    const std::string name = fmt::format("scale_row_{}", r);
-    const bool alone = !can_repeat || lanes == 0 || t.lhs.rows % t.lanes().fixed != 0;
-    if (alone && !has_half_scales(t)) {
-      all.push_back(load_dup32(t, rows[r], name));
-      continue;
-    }
-    if (alone) {
-      const Value half =
-          t.b.op(OpCode::load_dup, {rows[r].pointer},
-                 {.bits = 16, .offset = rows[r].offset, .bytes = t.b.isa().vector_bytes.divided(2)},
-                 name, Role::operand);
-      all.push_back(t.b.op(OpCode::cvt_f16_f32, {half}, {}, name, Role::operand));
-      continue;
-    }
-    if (r % lanes == 0) together = rows_together(t, rows[r]);
-    all.push_back(t.b.op(OpCode::dup_lane, {together},
-                         {.bits = 32, .imm = static_cast<int64_t>(r % lanes)}, name,
-                         Role::operand));
-  }
-  return all;
+Value splat_row(const Tile1& t, const Place& at, const std::string& name) {
+  if (!has_half_scales(t)) return load_dup32(t, at, name);
+  const Length bytes = lanes_bytes(t.b.isa(), ElementType::f16);
+  const Value half = t.b.op(OpCode::load_dup, {at.pointer},
+                            {.bits = 16, .offset = at.offset, .bytes = bytes}, name, Role::operand);
+  return t.b.op(OpCode::cvt_f16_f32, {half}, {}, name, Role::operand);
 }
 
 std::vector<Value> shared_row_scales(const Tile1& t, const std::vector<Place>& rows) {
+  const auto lanes = static_cast<size_t>(t.lanes().is_fixed() ? t.lanes().fixed : 0);
+  const bool together = lanes != 0 && static_cast<size_t>(t.lhs.rows) % lanes == 0 &&
+                        t.b.isa().has(OpCode::dup_lane, 32);
   std::vector<Value> all;
-  for (const Value scale : splat_rows(t, rows)) {
+  Value vector = no_value;
+  for (size_t r = 0; r < rows.size(); ++r) {
+    const std::string name = fmt::format("scale_row_{}", r);
+    if (together && r % lanes == 0) vector = rows_together(t, rows[r]);
+    const Value scale =
+        together ? t.b.op(OpCode::dup_lane, {vector},
+                          {.bits = 32, .imm = static_cast<int64_t>(r % lanes)}, name, Role::operand)
+                 : splat_row(t, rows[r], name);
     all.insert(all.end(), static_cast<size_t>(t.vectors()), scale);
   }
   return all;
@@ -395,12 +381,7 @@ std::vector<Value> Multiplier::negated_sums(const Tile1& t, const std::vector<Pl
 }
 
 Rows Multiplier::arrange(const Tile1& t, const std::vector<Value>& totals) {
-  Rows rows;
-  for (int64_t r = 0; r < t.v.tile.m.fixed; ++r) {
-    const auto first = totals.begin() + r * t.vectors();
-    rows.emplace_back(first, first + t.vectors());
-  }
-  return rows;
+  return by_rows(totals, t.v.tile.m.fixed);
 }
 
 Value real_of_sum(const Tile1& t, Value sum) {

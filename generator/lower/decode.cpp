@@ -106,21 +106,6 @@ Length decoded_panel(const Variant& v) {
   return makes_pairs(v) ? v.isa->vector_bytes.divided(4) * pair_vectors : v.tile.n;
 }
 
-KState decode_blocks(const Tile1& t, const KState& start, int64_t group,
-                     const std::function<void(KState&)>& begin, const KBody& body) {
-  const Layout& rhs = t.v.rhs;
-  const auto blocks = [&](Value count, const KState& state) {
-    return k_loop(t, {count, rhs.block, rhs.block / group, true}, state, body);
-  };
-  if (!has_steps(rhs)) return blocks(count_blocks(t), start);
-  return block_loop(t, count_super_blocks(t), start, [&](KState& super) {
-    begin(super);
-    KState end = blocks(t.b.constant(rhs.super_block / rhs.block), super);
-    super.rhs = std::move(end.rhs);
-    return std::move(end.carried);
-  });
-}
-
 Program lower_decode(const Variant& v) {
   check_panels(v);
   Builder b(v.code_name(), *v.isa);

@@ -108,6 +108,7 @@ void check_fields(const Variant& v) {
 void decode_to_bytes(const Tile1& t, Value to) {
   const ByteWriter writer(t);
   const Layout &from = t.v.rhs, &into = t.v.decoded;
+  const int64_t groups = from.block / writer.group();
   const auto begin = [&](KState& super) {
     const Length steps = steps_bytes(from);
     writer.copy(super.rhs.front(), 0, super.carried.front(), 0, steps.fixed);
@@ -116,11 +117,11 @@ void decode_to_bytes(const Tile1& t, Value to) {
   };
   const auto group = [&](const auto&, const auto& rhs, std::vector<Value> at, int64_t g) {
     writer.write(rhs.front(), at.front(), g);
-    const bool last = (g + 1) * writer.group() == from.block;
-    if (last) at.front() = t.b.add(at.front(), block_bytes(into), "to");
+    if (g + 1 == groups) at.front() = t.b.add(at.front(), block_bytes(into), "to");
     return at;
   };
-  const KState end = decode_blocks(t, {{}, t.rhs.base, {to}}, writer.group(), begin, group);
+  const KState end =
+      short_blocks(t, count_whole_blocks(t), {{}, t.rhs.base, {to}}, groups, begin, group);
   writer.copy(end.rhs.front(), 0, end.carried.front(), 0, panel_bytes(into, 0).fixed);
 }
 

@@ -188,6 +188,7 @@ void decode_codes(const Tile1& t, Value to) {
   const PairWriter writer(t);
   CodePairs codes(t);
   const KState state{{}, block_cursors(t, t.rhs), writer.panels(to)};
+  const int64_t groups = t.v.rhs.block / codes.group();
   const auto begin = [&](KState& super) {
     for (Value& cursor : super.rhs) cursor = t.b.add(cursor, steps_bytes(t.v.rhs));
     codes.begin_super_block(super.rhs);
@@ -197,18 +198,16 @@ void decode_codes(const Tile1& t, Value to) {
     codes.weights(code_cursors(t.v.rhs, rhs), g, [&](int64_t j, int64_t k, Value low, Value high) {
       writer.write(at, j, k, low, high);
     });
-    const bool last = (g + 1) * codes.group() == t.v.rhs.block;
-    return last ? writer.behind(at, t.v.rhs.block) : at;
+    return g + 1 == groups ? writer.behind(at, t.v.rhs.block) : at;
   };
-  decode_blocks(t, state, codes.group(), begin, group);
+  short_blocks(t, count_whole_blocks(t), state, groups, begin, group);
 }
 
 void decode_floats(const Tile1& t, Value to) {
   const PairWriter writer(t);
   Weights weights(t.v.rhs);
   const int64_t step = t.v.knobs.unroll_k;
-  const int shift = std::countr_zero(static_cast<uint64_t>(step));
-  const Value count = t.b.op(OpCode::ishr, {t.padded}, {.imm = shift}, "k_steps");
+  const Value count = quotient(t.b, t.padded, step, "k_steps");
   const KState state{{}, code_pointers(t, t.rhs), writer.panels(to)};
   k_loop(t, {count, step, step / lane_values, true}, state,
          [&](const auto&, const auto& rhs, std::vector<Value> at, int64_t g) {

@@ -19,7 +19,8 @@ namespace {
 constexpr int64_t group_vectors = 4;  ///< vectors of columns that one tile takes
 constexpr int64_t lane_k = 4;         ///< values of k in a lane of activations
 
-class GroupDot : public Accumulation {
+/// The sums of blocks leave the tiles for vectors, four of a tile at a time.
+class GroupDot : public Multiplier {
  public:
   explicit GroupDot(const Variant& v)
       : groups_(ratio(v.tile.n, v.isa->vector_bytes)),
@@ -39,6 +40,7 @@ class GroupDot : public Accumulation {
     for (size_t i = 0; middle_ != 0 && i < middles_.size(); ++i) {
       middles_[i] = splat32(t.b, static_cast<uint32_t>(middle_), "middle", Role::operand);
     }
+    if (t.v.rhs.block != 0) row_ = t.b.op(OpCode::constant, {}, {.imm = 0}, "row");
   }
 
   std::vector<Value> start(const Tile1& t, const std::vector<Start>& starts) override {
@@ -64,6 +66,17 @@ class GroupDot : public Accumulation {
     const Value a =
         load_segment(t, {lhs.front(), code_offset(*t.lhs.layout, 0, k)}, "a", Role::operand);
     multiply_lanes(t, rhs, a, k, segment_lanes, tiles);
+  }
+
+  Rows finish(const Tile1& t, const std::vector<Value>& tiles) override {
+    std::vector<Value> sums;
+    for (const Value tile : tiles) {
+      for (int64_t i = 0; i < group_vectors; ++i) {
+        sums.push_back(t.b.op(OpCode::tile_quarter, {tile, row_}, {.imm = i},
+                              fmt::format("sum_{}", sums.size()), Role::accumulator));
+      }
+    }
+    return {sums};
   }
 
   /// A lane's values of k, of which `left` exist.
@@ -161,43 +174,7 @@ class GroupDot : public Accumulation {
   int64_t distance_;  ///< of the codes of a byte, in k
   int middle_;        ///< code, which is worth 0
   std::array<Value, group_vectors> middles_{};
-};
-
-/// The same for blocks, whose sums leave the tiles for vectors, four of a tile at a time.
-class GroupSums : public Multiplier {
- public:
-  explicit GroupSums(const Variant& v) : dot_(v) {}
-
-  [[nodiscard]] int64_t group() const override { return dot_.group(); }
-
-  void prepare(const Tile1& t) override {
-    dot_.prepare(t);
-    row_ = t.b.op(OpCode::constant, {}, {.imm = 0}, "row");
-  }
-
-  std::vector<Value> start(const Tile1& t, const std::vector<Start>& starts) override {
-    return dot_.start(t, starts);
-  }
-
-  void step(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs, int64_t g,
-            std::vector<Value>& tiles) override {
-    dot_.step(t, lhs, rhs, g, tiles);
-  }
-
-  Rows finish(const Tile1& t, const std::vector<Value>& tiles) override {
-    std::vector<Value> sums;
-    for (const Value tile : tiles) {
-      for (int64_t i = 0; i < group_vectors; ++i) {
-        sums.push_back(t.b.op(OpCode::tile_quarter, {tile, row_}, {.imm = i},
-                              fmt::format("sum_{}", sums.size()), Role::accumulator));
-      }
-    }
-    return {sums};
-  }
-
- private:
-  GroupDot dot_;
-  Value row_ = no_value;
+  Value row_ = no_value;  ///< the first, for sums of blocks
 };
 
 /// The epilogue of epilogue_channel.cpp, a vector of columns after the other: no more fit.
@@ -280,13 +257,8 @@ std::vector<Value> multiply_row(const Tile1& t, GroupDot& how) {
   const Value k = t.b.arg(ArgField::k);
   KState state{code_pointers(t, t.lhs), code_pointers(t, t.rhs), how.start(t, {})};
   const auto whole = [&](Value of, int64_t depth, bool hot) {
-    const int shift = std::countr_zero(static_cast<uint64_t>(depth));
-    const Value count = t.b.op(OpCode::ishr, {of}, {.imm = shift}, "k_steps");
-    state = k_loop(t, {count, depth, depth / how.group(), hot}, state,
-                   [&](const auto& lhs, const auto& rhs, std::vector<Value> tiles, int64_t g) {
-                     how.step(t, lhs, rhs, g, tiles);
-                     return tiles;
-                   });
+    const Value count = quotient(t.b, of, depth, "k_steps");
+    state = step_loop(t, {count, depth, depth / how.group(), hot}, state, how);
   };
   const auto rest = [&](int64_t of) {
     return t.b.op(OpCode::iand_imm, {k}, {.imm = of - 1}, "k_rest");
@@ -313,7 +285,7 @@ std::vector<Value> multiply_row(const Tile1& t, GroupDot& how) {
 }  // namespace
 
 std::unique_ptr<Multiplier> make_group_sums(const Variant& v) {
-  return std::make_unique<GroupSums>(v);
+  return std::make_unique<GroupDot>(v);
 }
 
 void lower_channel_groups(const Tile1& t) {

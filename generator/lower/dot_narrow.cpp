@@ -101,14 +101,12 @@ class NarrowDot : public Multiplier {
   }
 
   Rows finish(const Tile1& t, const std::vector<Value>& sums) override {
-    Rows rows(static_cast<size_t>(rows_));
-    for (int64_t r = 0; r < rows_; ++r) {
-      for (int64_t j = 0; j < vectors_; ++j) {
-        rows[static_cast<size_t>(r)].push_back(
-            in_memory_ ? load_sum(t, r, j) : sums[static_cast<size_t>(r * vectors_ + j)]);
-      }
+    if (!in_memory_) return by_rows(sums, rows_);
+    std::vector<Value> loaded;
+    for (int64_t i = 0; i < rows_ * vectors_; ++i) {
+      loaded.push_back(load_sum(t, i / vectors_, i % vectors_));
     }
-    return rows;
+    return by_rows(loaded, rows_);
   }
 
  private:

@@ -62,13 +62,7 @@ class PairDot : public Multiplier {
     }
   }
 
-  Rows finish(const Tile1&, const std::vector<Value>& acc) override {
-    Rows rows(static_cast<size_t>(rows_));
-    for (size_t i = 0; i < acc.size(); ++i) {
-      rows[i / static_cast<size_t>(vectors_)].push_back(acc[i]);
-    }
-    return rows;
-  }
+  Rows finish(const Tile1&, const std::vector<Value>& acc) override { return by_rows(acc, rows_); }
 
  private:
   /// `behind`: bytes from a group's first activation to those of `codes`.

@@ -131,13 +131,15 @@ std::vector<Value> ends_of_codes(const Tile1& t, std::vector<Value> cursors, con
 
 Value count_blocks(const Tile1& t, const std::string& name) {
   if (t.blocks != no_value) return t.blocks;
-  const int shift = std::countr_zero(static_cast<unsigned>(t.v.rhs.block));
-  return t.b.op(OpCode::ishr, {t.padded}, {.imm = shift}, name);
+  return quotient(t.b, t.padded, t.v.rhs.block, name);
 }
 
 Value count_super_blocks(const Tile1& t) {
-  const int shift = std::countr_zero(static_cast<unsigned>(t.v.rhs.super_block));
-  return t.b.op(OpCode::ishr, {t.padded}, {.imm = shift}, "super_blocks");
+  return quotient(t.b, t.padded, t.v.rhs.super_block, "super_blocks");
+}
+
+Value count_whole_blocks(const Tile1& t) {
+  return has_steps(t.v.rhs) ? count_super_blocks(t) : count_blocks(t);
 }
 
 namespace {
@@ -361,9 +363,7 @@ class BlockAdder {
 
  private:
   std::vector<Value> blocks(const KState& state) {
-    if (has_steps(t_.v.rhs)) return super_blocks(state).carried;
-    if (!has_long_blocks(t_.v.rhs))
-      return short_blocks(count_blocks(t_), state, [] { return BlockSteps{}; }).carried;
+    if (!has_long_blocks(t_.v.rhs)) return all_short_blocks(state);
     return block_loop(t_, t_.blocks, state, [&](KState& block) { return long_block(block); })
         .carried;
   }
@@ -373,18 +373,26 @@ class BlockAdder {
     multiplier_.step(t_, code_cursors(t_.v.lhs, lhs), code_cursors(t_.v.rhs, rhs), g, acc);
   }
 
-  /// Of constant length, which one iteration of the hot loop takes.
-  KState short_blocks(Value count, const KState& state, const std::function<BlockSteps()>& steps) {
+  /// Steps of super-blocks' scales stay in registers if totals do.
+  std::vector<Value> all_short_blocks(const KState& state) {
     const int64_t groups = t_.v.rhs.block / multiplier_.group();
-    std::vector<Value> acc;
-    return k_loop(t_, {count, t_.v.rhs.block, groups, true}, state,
-                  [&](const auto& lhs, const auto& rhs, std::vector<Value> totals,
-                      int64_t g) -> std::vector<Value> {
-                    if (g == 0) acc = start_block(t_, multiplier_, lhs);
-                    step(lhs, rhs, g, acc);
-                    if (g + 1 < groups) return totals;
-                    return scaled({lhs, rhs, std::move(totals)}, lhs, acc, steps());
-                  });
+    const bool often = multiplier_.totals().memory.pointer != no_value;
+    std::vector<Value> at, acc;
+    BlockSteps steps;
+    const auto load = [&] { steps = load_steps(t_, multiplier_, at); };
+    const auto begin = [&](KState& super) {
+      for (Value& cursor : super.rhs) cursor = t_.b.add(cursor, steps_bytes(t_.v.rhs));
+      at = moved_beyond(t_, super.rhs, steps_beyond_);
+      if (!often) load();
+    };
+    const auto body = [&](const auto& lhs, const auto& rhs, std::vector<Value> totals, int64_t g) {
+      if (g == 0) acc = start_block(t_, multiplier_, lhs);
+      step(lhs, rhs, g, acc);
+      if (g + 1 < groups) return totals;
+      if (often && has_steps(t_.v.rhs)) load();
+      return scaled({lhs, rhs, std::move(totals)}, lhs, acc, steps);
+    };
+    return short_blocks(t_, count_whole_blocks(t_), state, groups, begin, body).carried;
   }
 
   std::vector<Value> long_block(KState& block) {
@@ -398,23 +406,6 @@ class BlockAdder {
     const std::vector<Value> acc =
         k_of_block(t_, block, multiplier_.group(), start_block(t_, multiplier_, sums), multiply);
     return scaled(block, from_end ? block.lhs : sums, acc, {});
-  }
-
-  /// Short blocks behind the steps of their scales, which stay in registers if totals do.
-  KState super_blocks(const KState& state) {
-    const int64_t blocks = t_.v.rhs.super_block / t_.v.rhs.block;
-    return block_loop(t_, count_super_blocks(t_), state, [&](KState& block) {
-      for (Value& cursor : block.rhs) cursor = t_.b.add(cursor, steps_bytes(t_.v.rhs));
-      const std::vector<Value> at = moved_beyond(t_, block.rhs, steps_beyond_);
-      const auto load = [&] { return load_steps(t_, multiplier_, at); };
-      const bool often = multiplier_.totals().memory.pointer != no_value;
-      const BlockSteps steps = often ? BlockSteps{} : load();
-      KState end =
-          short_blocks(t_.b.constant(blocks), block, [&] { return often ? load() : steps; });
-      block.lhs = std::move(end.lhs);
-      block.rhs = std::move(end.rhs);
-      return std::move(end.carried);
-    });
   }
 
   std::vector<Value> scaled(KState at, const std::vector<Value>& sums,

@@ -58,7 +58,7 @@ class BlockTiles {
     }
     KState state{block_cursors(t_, t_.lhs), block_cursors(t_, t_.rhs), {}};
     for (int64_t j = 0; j < t_.vectors(); ++j) state.carried.push_back(zero("f", j));
-    const Value blocks = has_steps(t_.v.rhs) ? count_super_blocks(t_) : count_blocks(t_);
+    const Value blocks = count_whole_blocks(t_);
     const Value rows = b_.op(OpCode::length, {}, {.offset = b_.isa().tile_rows()});
     if (!by_fours) {
       existing_ = b_.op(OpCode::imin, {t_.m_left, rows}, {}, "rows");
@@ -304,7 +304,7 @@ class BlockTiles {
     const std::vector<Value> done = b_.loop("row", existing_, inits, [&](const auto& now) {
       std::vector<Value> next = {b_.add(now[0], 1, "row")};
       if (scaled_rows_) next.push_back(b_.add(now[1], has_half_scales(t_) ? 2 : 4, "scale_rows"));
-      const Value by = scaled_rows_ ? row_scale(now[1]) : no_value;
+      const Value by = scaled_rows_ ? splat_row(t_, {now[1], 0}, "scale_row") : no_value;
       for (size_t j = 0; j < sums.size(); ++j) {
         Value scale = scales[j];
         if (scaled_rows_) scale = b_.op(OpCode::fmul, {by, scale}, {}, "scale", Role::operand);
@@ -318,15 +318,6 @@ class BlockTiles {
       return next;
     });
     block.carried.assign(done.begin() + static_cast<std::ptrdiff_t>(others), done.end());
-  }
-
-  /// That of the row which is there, in all lanes.
-  Value row_scale(Value at) {
-    if (!has_half_scales(t_)) return load_dup32(t_, {at, 0}, "scale_row");
-    const Length bytes = b_.isa().vector_bytes.divided(2);
-    const Value half =
-        b_.op(OpCode::load_dup, {at}, {.bits = 16, .bytes = bytes}, "scale_row", Role::operand);
-    return b_.op(OpCode::cvt_f16_f32, {half}, {}, "scale_row", Role::operand);
   }
 
   const Tile1& t_;

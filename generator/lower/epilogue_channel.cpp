@@ -1,8 +1,6 @@
 // Sums over all of k at once, of formats with one scale per output channel and one scale and zero
 // point per lhs row:
 //   out = clamp(float(sum a q + negated_zero_point * sum q) * (scale_w * scale_a) + bias)
-#include <bit>
-
 #include "lower/tile.h"
 #include "model/operand_contract.h"
 
@@ -12,20 +10,15 @@ KState multiply_whole(const Tile1& t, Accumulation& how, const std::vector<Start
                       Value k) {
   how.prepare(t);
   KState state{code_pointers(t, t.lhs), code_pointers(t, t.rhs), how.start(t, starts)};
-  auto run = [&](Value count, int64_t depth, bool hot) {
-    state = k_loop(t, {count, depth, depth / how.group(), hot}, state,
-                   [&](const auto& lhs, const auto& rhs, std::vector<Value> acc, int64_t g) {
-                     how.step(t, lhs, rhs, g, acc);
-                     return acc;
-                   });
+  const auto run = [&](Value count, int64_t depth, bool hot) {
+    state = step_loop(t, {count, depth, depth / how.group(), hot}, state, how);
   };
   const int64_t unroll = t.v.knobs.unroll_k;
   const int64_t granule = t.v.lhs.k_multiple;
-  auto shift = [](int64_t n) { return std::countr_zero(static_cast<uint64_t>(n)); };
-  run(t.b.op(OpCode::ishr, {k}, {.imm = shift(unroll)}, "k_steps"), unroll, true);
+  run(quotient(t.b, k, unroll, "k_steps"), unroll, true);
   if (unroll > granule) {
     const Value rest = t.b.op(OpCode::iand_imm, {k}, {.imm = unroll - 1});
-    run(t.b.op(OpCode::ishr, {rest}, {.imm = shift(granule)}, "k_rest"), granule, false);
+    run(quotient(t.b, rest, granule, "k_rest"), granule, false);
   }
   return state;
 }

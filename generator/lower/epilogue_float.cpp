@@ -6,8 +6,6 @@
 // Rows of the lhs are the user's own: no value beyond k is read, so the rest that does not fill an
 // iteration goes one k at a time, of codes a lane's bytes one after the other. Accumulator tiles
 // want columns of the lhs, so its panels are packed; there weights in blocks are f16, and rounded.
-#include <bit>
-
 #include "lower/tile.h"
 
 namespace tw {
@@ -16,17 +14,9 @@ namespace {
 /// Over `depth` values of k from `state` on; returns where it got to.
 KState multiply_rows(const Tile1& t, Multiplier& multiplier, Multiplier& single, KState state,
                      Value depth) {
-  auto run = [&](Multiplier& with, const KLoop& loop, int64_t first = 0) {
-    state = k_loop(t, loop, state,
-                   [&](const auto& lhs, const auto& rhs, std::vector<Value> acc, int64_t g) {
-                     with.step(t, lhs, rhs, first + g, acc);
-                     return acc;
-                   });
-  };
   const auto whole = [&](Value k, int64_t step, bool hot) {
-    const int shift = std::countr_zero(static_cast<uint64_t>(step));
-    const Value count = t.b.op(OpCode::ishr, {k}, {.imm = shift}, hot ? "k_steps" : "");
-    run(multiplier, {count, step, step / multiplier.group(), hot});
+    const Value count = quotient(t.b, k, step, hot ? "k_steps" : "");
+    state = step_loop(t, {count, step, step / multiplier.group(), hot}, state, multiplier);
   };
   const auto rest = [&](int64_t of) {
     return t.b.op(OpCode::iand_imm, {depth}, {.imm = of - 1}, "k_rest");
@@ -36,7 +26,7 @@ KState multiply_rows(const Tile1& t, Multiplier& multiplier, Multiplier& single,
   const int64_t group = first_k(t.v.rhs, 1);
   whole(depth, unroll, true);
   if (kr == 1) {
-    if (unroll > 1) run(single, {rest(unroll), 1, 1, false});
+    if (unroll > 1) state = step_loop(t, {rest(unroll), 1, 1, false}, state, single);
     return state;
   }
   if (unroll > group) whole(rest(unroll), group, false);
@@ -47,7 +37,7 @@ KState multiply_rows(const Tile1& t, Multiplier& multiplier, Multiplier& single,
     const Value left = t.b.op(OpCode::isub_sat, {rest(group), t.b.constant(k)}, {}, "left");
     const Value count = t.b.op(OpCode::imin, {left, t.b.constant(kr)}, {}, "k_rest");
     state = {start.lhs, start.rhs, state.carried};
-    run(single, {count, 1, 1, false, 1}, k);
+    state = step_loop(t, {count, 1, 1, false, 1}, state, single, k);
   }
   return state;
 }

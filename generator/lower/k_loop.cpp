@@ -133,6 +133,19 @@ KState k_loop(const Tile1& t, const KLoop& loop, const KState& start, const KBod
   return {std::move(lhs), std::move(rhs), std::move(carried)};
 }
 
+KState step_loop(const Tile1& t, const KLoop& loop, const KState& start, Accumulation& how,
+                 int64_t first) {
+  return k_loop(t, loop, start,
+                [&](const auto& lhs, const auto& rhs, std::vector<Value> acc, int64_t g) {
+                  how.step(t, lhs, rhs, first + g, acc);
+                  return acc;
+                });
+}
+
+Value quotient(Builder& b, Value x, int64_t by, const std::string& name) {
+  return b.op(OpCode::ishr, {x}, {.imm = std::countr_zero(static_cast<uint64_t>(by))}, name);
+}
+
 KState block_loop(const Tile1& t, Value count, const KState& start, const BlockBody& body) {
   const std::vector<Value> ahead = t.ahead != nullptr ? t.ahead->cursors : std::vector<Value>();
   const Lists inits = {start.lhs, start.rhs, ahead, start.carried};
@@ -160,6 +173,20 @@ KState block_loop(const Tile1& t, Value count, const KState& start, const BlockB
   return {std::move(lhs), std::move(rhs), std::move(carried)};
 }
 
+KState short_blocks(const Tile1& t, Value count, const KState& start, int64_t groups,
+                    const std::function<void(KState& super)>& begin, const KBody& body) {
+  const Layout& rhs = t.v.rhs;
+  const auto blocks = [&](Value number, const KState& state) {
+    return k_loop(t, {number, rhs.block, groups, true}, state, body);
+  };
+  if (!has_steps(rhs)) return blocks(count, start);
+  return block_loop(t, count, start, [&](KState& super) {
+    begin(super);
+    super = blocks(t.b.constant(rhs.super_block / rhs.block), super);
+    return super.carried;
+  });
+}
+
 std::vector<Value> k_of_block(const Tile1& t, KState& block, int64_t group,
                               const std::vector<Value>& carried, const KBody& body) {
   const int64_t k = t.v.knobs.unroll_k;
@@ -167,8 +194,7 @@ std::vector<Value> k_of_block(const Tile1& t, KState& block, int64_t group,
     throw std::invalid_argument(
         fmt::format("unroll_k {} is not possible: codes of {} values of k share bytes", k, group));
   }
-  const int shift = std::countr_zero(static_cast<uint64_t>(k));
-  const Value steps = t.b.op(OpCode::ishr, {t.b.arg(ArgField::block)}, {.imm = shift}, "steps");
+  const Value steps = quotient(t.b, t.b.arg(ArgField::block), k, "steps");
   const auto codes = [&](const std::vector<Value>& cursors, const Layout& layout) {
     return layout.block == 0 ? cursors : moved(t.b, layout, cursors, codes_in_block(layout));
   };

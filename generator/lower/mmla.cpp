@@ -145,14 +145,9 @@ class Mmla : public Multiplier {
     if (!is_segment(t)) return Multiplier::negated_sums(t, rows);
     std::vector<Value> all;
     for (size_t r = 0; r < rows.size(); r += 2) {
-      Value start = load_segment(t, rows[r], "sums_of_codes", Role::operand);
-      if (!raw_) {
-        start = codes_of_sum(t, start);
-        const Value real = t.b.op(OpCode::cvt_i32_f32, {start}, {}, "sums_of_codes", Role::operand);
-        all.insert(all.end(), static_cast<size_t>(halves_), real);
-        continue;
-      }
-      const Value sum = raw_negated_sum(t, start, base_);
+      const Value start = load_segment(t, rows[r], "sums_of_codes", Role::operand);
+      const Value sum = raw_ ? raw_negated_sum(t, start, base_)
+                             : raw_negated_sum(t, codes_of_sum(t, start), no_value);
       all.insert(all.end(), static_cast<size_t>(halves_), sum);
     }
     return all;

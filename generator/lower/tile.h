@@ -275,7 +275,9 @@ bool has_half_scales(const Tile1& t);
 /// ... and of rows' values of that type, or of f32 once each, as many as a vector has lanes as f32,
 /// from that of a row on.
 Value rows_together(const Tile1& t, const Place& first);
-/// Multiplier::row_scales() with one load for all of a row's vectors.
+/// Likewise one row's, in all lanes.
+Value splat_row(const Tile1& t, const Place& at, const std::string& name);
+/// Multiplier::row_scales() with one load for all of a row's vectors, or of several rows'.
 std::vector<Value> shared_row_scales(const Tile1& t, const std::vector<Place>& rows);
 /// Whether sums of blocks are those of raw bytes, without_factor() at the end only.
 bool has_raw_blocks(const Variant& v);
@@ -386,9 +388,10 @@ std::vector<Value> block_columns(const Tile1& t, const std::vector<Value>& rhs, 
 bool is_behind_codes(const Layout& layout, FieldKind kind);
 /// Cursors from a long block's start to where its codes end.
 std::vector<Value> ends_of_codes(const Tile1& t, std::vector<Value> cursors, const Layout& layout);
-/// Values of k in blocks, and in super-blocks.
+/// Blocks, and super-blocks; the latter only where scales are numbers of their steps.
 Value count_blocks(const Tile1& t, const std::string& name = "blocks");
 Value count_super_blocks(const Tile1& t);
+Value count_whole_blocks(const Tile1& t);
 
 // k_loop.cpp
 /// A loop over k: `carried` values beside the cursors, `body(lhs, rhs, carried, group)` returns
@@ -407,6 +410,11 @@ struct KState {
   std::vector<Value> lhs, rhs, carried;
 };
 KState k_loop(const Tile1& t, const KLoop& loop, const KState& start, const KBody& body);
+/// The same of steps, from number `first` on in every iteration.
+KState step_loop(const Tile1& t, const KLoop& loop, const KState& start, Accumulation& how,
+                 int64_t first = 0);
+/// x / by, a power of two.
+Value quotient(Builder& b, Value x, int64_t by, const std::string& name = "");
 /// multiply_all() over so many values of k, without what is left behind the last whole multiple of
 /// what the lhs pads to; with where it got to.
 KState multiply_whole(const Tile1& t, Accumulation& how, const std::vector<Start>& starts, Value k);
@@ -414,7 +422,12 @@ KState multiply_whole(const Tile1& t, Accumulation& how, const std::vector<Start
 /// codes, and returns the next carried values.
 using BlockBody = std::function<std::vector<Value>(KState& block)>;
 KState block_loop(const Tile1& t, Value count, const KState& start, const BlockBody& body);
-/// The loop over k of one of them, which moves its cursors; returns what `carried` becomes.
+/// A loop over count_whole_blocks() of constant length, which one iteration of the hot loop takes,
+/// in so many groups. Where scales are numbers of steps, `begin` moves what a super-block's blocks
+/// carry over what stands before them.
+KState short_blocks(const Tile1& t, Value count, const KState& start, int64_t groups,
+                    const std::function<void(KState& super)>& begin, const KBody& body);
+/// The loop over k of a long one, which moves its cursors; returns what `carried` becomes.
 std::vector<Value> k_of_block(const Tile1& t, KState& block, int64_t group,
                               const std::vector<Value>& carried, const KBody& body);
 

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 
 #include "lower/output.h"
 #include "model/operand_contract.h"
@@ -154,7 +153,7 @@ class TileDot : public Accumulation {
   void copy_first(const Tile1& t) {
     const std::vector<Value> first = code_pointers(t, t.rhs);
     const Value k = padded_k(t, *t.rhs.layout);
-    const Value steps = t.b.op(OpCode::ishr, {k}, {.imm = std::countr_zero(uint64_t(tile_k_))});
+    const Value steps = quotient(t.b, k, tile_k_);
     const Value once = t.b.op(OpCode::imin, {steps, t.b.constant(1)});
     t.b.loop("k_first", once, first, [&](const std::vector<Value>& rhs) {
       for (int64_t part = 0; part < parts_; ++part) copy_part(t, rhs, 0, part, 0);
@@ -282,7 +281,7 @@ std::vector<Value> multiply_tiles(const Tile1& t, TileDot& how) {
   const Value k = padded_k(t, *t.rhs.layout);
   const KState state = multiply_whole(t, how, {}, k);
   const Value left = t.b.op(OpCode::iand_imm, {k}, {.imm = how.tile_k() - 1});
-  const Value times = t.b.op(OpCode::ishr, {left}, {.imm = std::countr_zero(uint64_t(rest))});
+  const Value times = quotient(t.b, left, rest);
   const Value once = t.b.op(OpCode::imin, {times, t.b.constant(1)});
   return t.b.loop("k_part", once, state.carried, [&](std::vector<Value> tiles) {
     how.step_rest(t, state.lhs, state.rhs, times, tiles);

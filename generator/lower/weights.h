@@ -16,12 +16,6 @@ namespace tw {
 /// Floats of 16 signed bytes, one for each lane of a vector, as look_up_32 takes them.
 Value worth_table(const Tile1& t, const std::array<uint8_t, 16>& worths);
 
-/// Loops over the blocks of a tile's panels, of which `body` decodes `group` values of k at a time;
-/// `begin` moves cursors and carried values over what stands before a super-block's blocks, where
-/// those have steps. decode.cpp
-KState decode_blocks(const Tile1& t, const KState& start, int64_t group,
-                     const std::function<void(KState&)>& begin, const KBody& body);
-
 /// Vectors of columns of a panel of pairs.
 inline constexpr int64_t pair_vectors = 2;
 /// A tile's weights as panels of pairs of bf16, from `to` on. decode_pairs.cpp
