@@ -3,12 +3,12 @@
 
 #include <bit>
 #include <cstdlib>
-#include <stdexcept>
 
 #include "lower/splat.h"
 #include "lower/tile.h"
 #include "lower/widen.h"
 #include "model/operand_contract.h"
+#include "model/reject.h"
 
 namespace tw {
 
@@ -152,16 +152,14 @@ Decoder::TopsAt Decoder::tops_at(const Tile1& t, int64_t vector, int64_t k) cons
   const Layout& layout = *t.rhs.layout;
   const auto [groups, vectors] = top_order(layout);
   if (vectors > 1 && t.rhs.sub != no_value) {
-    throw std::invalid_argument(
-        "where tops of several vectors share bytes a tile has the columns of whole panels");
+    reject("where tops of several vectors share bytes a tile has the columns of whole panels");
   }
   const int64_t all = vectors_in_panel(t);
   const int64_t in_panel = vector % all;
   const int64_t group = k / layout.order.kr;
   const int64_t together = all / vectors;
   if (together * vectors != all) {
-    throw std::invalid_argument(fmt::format(
-        "panels of {} vectors are not possible where tops of {} share bytes", all, vectors));
+    reject("panels of {} vectors are not possible where tops of {} share bytes", all, vectors);
   }
   const int64_t number = group / groups * together + in_panel % together;
   const int64_t digit = group % groups + groups * (in_panel / together);

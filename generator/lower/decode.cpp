@@ -4,13 +4,11 @@
 // panel begins dst_stride bytes behind the one before, and has nothing behind its values. Or
 // panels of codes as panels of bytes, a tile each, with whatever else their columns have: those of
 // 4 bits with a scale a column (decode_codes.cpp), and those in blocks (decode_bytes.cpp).
-#include <fmt/format.h>
-
-#include <stdexcept>
 
 #include "lower/lower.h"
 #include "lower/weights.h"
 #include "model/operand_contract.h"
+#include "model/reject.h"
 
 namespace tw {
 namespace {
@@ -67,28 +65,26 @@ void check_panels(const Variant& v) {
   if (makes_codes(v.family)) return check_codes(v);
   const bool pairs = makes_pairs(v);
   if ((v.rhs.block == 0 && !pairs) || !v.rhs.panel.is_fixed()) {
-    throw std::invalid_argument(
-        fmt::format("panels of {} are not decoded: codes in blocks, in panels of fixed size, are",
-                    v.family.rhs->name));
+    reject("panels of {} are not decoded: codes in blocks, in panels of fixed size, are",
+           v.family.rhs->name);
   }
   const Family& family = v.family;
   const bool floats = family.lhs->element == ElementType::f32 && v.technique == Technique::fma &&
                       family.dst == ElementType::f32;
   if ((!floats && !pairs) || family.accumulate) {
-    throw std::invalid_argument(
+    reject(
         "decoders are of lhs f32, technique fma and dst f32, or of technique dot, 4 codes in 32 "
         "bits, or f16, and dst bf16; nothing is added to");
   }
   if (v.knobs.prefetch == Prefetch::far) {
-    throw std::invalid_argument("prefetch 'far' is for several tiles of rows; near is legal");
+    reject("prefetch 'far' is for several tiles of rows; near is legal");
   }
   if (v.tile.m == Length{1} && ratio(v.tile.n, v.rhs.panel) >= 1 &&
       ratio(v.tile.n, decoded_panel(v)) >= 1) {
     return;
   }
-  throw std::invalid_argument(
-      fmt::format("tile {}x{} does not fit decode: 1 by whole panels, 1x{}, does",
-                  to_string(v.tile.m), to_string(v.tile.n), to_string(v.rhs.panel)));
+  reject("tile {}x{} does not fit decode: 1 by whole panels, 1x{}, does", to_string(v.tile.m),
+         to_string(v.tile.n), to_string(v.rhs.panel));
 }
 
 /// From a tile's first panel to the next tile's.

@@ -3,12 +3,10 @@
 //   dst[k / kr][column][k % kr] = code + raised, of a table the value that it stands for + raised
 // block by block, with what stands beside the codes of a block, before the blocks of a super-block
 // and behind all of them, byte for byte.
-#include <fmt/format.h>
-
-#include <stdexcept>
 
 #include "lower/lower.h"
 #include "lower/weights.h"
+#include "model/reject.h"
 
 namespace tw {
 namespace {
@@ -98,10 +96,10 @@ bool moves_fields(const Isa& isa, const Layout& layout) {
 
 void check_fields(const Variant& v) {
   if (!moves_fields(*v.isa, v.decoded)) {
-    throw std::invalid_argument(
-        fmt::format("panels of {} columns of {} are not possible: {} does not move what stands "
-                    "beside their codes in parts of vectors",
-                    to_string(v.rhs.panel), v.family.rhs->name, v.isa->name));
+    reject(
+        "panels of {} columns of {} are not possible: {} does not move what stands beside their "
+        "codes in parts of vectors",
+        to_string(v.rhs.panel), v.family.rhs->name, v.isa->name);
   }
 }
 

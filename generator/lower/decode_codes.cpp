@@ -3,13 +3,11 @@
 //   dst[k / kr][column][k % kr] = code
 // and behind those what stands behind the codes of 4 bits, byte for byte. Kernels for int8 then
 // make of it what others make of the codes of 4 bits, bit for bit: sums are exact.
-#include <fmt/format.h>
-
-#include <stdexcept>
 
 #include "lower/lower.h"
 #include "lower/splat.h"
 #include "lower/weights.h"
+#include "model/reject.h"
 
 namespace tw {
 namespace {
@@ -52,27 +50,26 @@ static void check_nibbles(const Variant& v) {
                        order.pair == NibblePair::column && order.low_unsigned &&
                        !order.high_unsigned && v.rhs.fields.front().kind == FieldKind::data;
   if (!nibbles || !(in_bytes(v.rhs) == v.decoded)) {
-    throw std::invalid_argument(
-        fmt::format("panels of {} are decoded to s8 where they are pairs of columns of 4 bits, a "
-                    "scale each, and panels of int8 lie as they do",
-                    v.family.rhs->name));
+    reject(
+        "panels of {} are decoded to s8 where they are pairs of columns of 4 bits, a scale each, "
+        "and panels of int8 lie as they do",
+        v.family.rhs->name);
   }
 }
 
 void check_codes(const Variant& v) {
   v.rhs.block == 0 ? check_nibbles(v) : check_fields(v);
   if (v.tile.m != Length{1} || v.tile.n != v.rhs.panel) {
-    throw std::invalid_argument(fmt::format("tile {}x{} does not fit decode: a panel, 1x{}, does",
-                                            to_string(v.tile.m), to_string(v.tile.n),
-                                            to_string(v.rhs.panel)));
+    reject("tile {}x{} does not fit decode: a panel, 1x{}, does", to_string(v.tile.m),
+           to_string(v.tile.n), to_string(v.rhs.panel));
   }
   const bool whole = v.rhs.block != 0 || v.knobs.unroll_k == v.rhs.k_multiple;
   const bool far = v.knobs.prefetch == Prefetch::far || v.knobs.prefetch == Prefetch::beside;
   if (whole && !far) return;
-  throw std::invalid_argument(fmt::format(
-      "unroll_k {} and prefetch '{}' are not possible: {} is, to which k is padded, and "
-      "near or none",
-      v.knobs.unroll_k, name(v.knobs.prefetch), v.rhs.k_multiple));
+  reject(
+      "unroll_k {} and prefetch '{}' are not possible: {} is, to which k is padded, and near or "
+      "none",
+      v.knobs.unroll_k, name(v.knobs.prefetch), v.rhs.k_multiple);
 }
 
 void decode_to_codes(const Tile1& t, Value to) {

@@ -5,22 +5,21 @@
 //   out[p][c] = clamp(bias[c] + sum over taps of input[p * stride + tap][c] * weight[tap][c])
 #include <fmt/format.h>
 
-#include <stdexcept>
-
 #include "lower/lower.h"
 #include "lower/output.h"
 #include "lower/widen.h"
 #include "model/depthwise.h"
+#include "model/reject.h"
 
 namespace tw {
 namespace {
 
 void check_depthwise_tile(const Variant& v) {
   if (v.tile.m.is_fixed() && ratio(v.tile.n, v.rhs.panel) >= 1) return;
-  throw std::invalid_argument(
-      fmt::format("tile {}x{} does not fit depthwise convolutions on {}: any number of pixels by "
-                  "whole vectors, multiples of {} channels, do",
-                  to_string(v.tile.m), to_string(v.tile.n), v.isa->name, to_string(v.rhs.panel)));
+  reject(
+      "tile {}x{} does not fit depthwise convolutions on {}: any number of pixels by whole "
+      "vectors, multiples of {} channels, do",
+      to_string(v.tile.m), to_string(v.tile.n), v.isa->name, to_string(v.rhs.panel));
 }
 
 /// Weights are in the lower registers, beside the limits; outputs that are not done have tiles.
@@ -34,13 +33,13 @@ void check_lines(const Variant& v) {
       window.height * window.width <= most_taps) {
     return;
   }
-  throw std::invalid_argument(fmt::format(
+  reject(
       "tile {}x{} with {}x{} taps, stride {}, does not fit depthwise convolutions of {} on {} in "
       "KleidiAI's layout: {} lines by a panel's {} channels, 2 to {} columns of taps, at most {} "
       "taps, and stride 1 do",
       to_string(v.tile.m), to_string(v.tile.n), window.height, window.width, window.stride,
       v.family.lhs->name, v.isa->name, depthwise_lines, to_string(v.rhs.panel), most_columns,
-      most_taps));
+      most_taps);
 }
 
 class DepthwiseWriter {

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <map>
-#include <stdexcept>
 
 #include "lower/splat.h"
 #include "lower/tile.h"
 #include "model/operand_contract.h"
+#include "model/reject.h"
 
 namespace tw {
 namespace {
@@ -188,7 +188,7 @@ class ColumnDot : public Multiplier {
         base_bits_(base_of_sums(v)),
         copies_(v.rhs.block == 0 ? 0 : field_of(v.lhs, FieldKind::sums).repeat / segment_lanes) {
     if (crossed() && vectors_ % 2 != 0) {
-      throw std::invalid_argument("with blocks and kr 8 a tile is multiples of 8 columns wide");
+      reject("with blocks and kr 8 a tile is multiples of 8 columns wide");
     }
   }
 

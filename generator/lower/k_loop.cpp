@@ -1,10 +1,8 @@
-#include <fmt/format.h>
-
 #include <array>
 #include <bit>
-#include <stdexcept>
 
 #include "lower/tile.h"
+#include "model/reject.h"
 
 namespace tw {
 namespace {
@@ -191,8 +189,7 @@ std::vector<Value> k_of_block(const Tile1& t, KState& block, int64_t group,
                               const std::vector<Value>& carried, const KBody& body) {
   const int64_t k = t.v.knobs.unroll_k;
   if (k % group != 0) {
-    throw std::invalid_argument(
-        fmt::format("unroll_k {} is not possible: codes of {} values of k share bytes", k, group));
+    reject("unroll_k {} is not possible: codes of {} values of k share bytes", k, group);
   }
   const Value steps = quotient(t.b, t.b.arg(ArgField::block), k, "steps");
   const auto codes = [&](const std::vector<Value>& cursors, const Layout& layout) {

@@ -1,13 +1,11 @@
 // The frame of every matrix multiplication: loops over columns and rows of tiles, panel pointers,
 // edges.
-#include <fmt/format.h>
-
 #include <bit>
-#include <stdexcept>
 
 #include "lower/lower.h"
 #include "lower/output.h"
 #include "model/operand_contract.h"
+#include "model/reject.h"
 
 namespace tw {
 namespace {
@@ -21,29 +19,25 @@ struct Span {
 Span span(Length tile, Length panel, const char* what) {
   if (const int64_t whole = ratio(tile, panel); whole >= 1) return {whole, 1};
   if (const int64_t parts = ratio(panel, tile); parts >= 1) return {1, parts};
-  throw std::invalid_argument(
-      fmt::format("tile {} of {} neither spans whole panels of {} nor divides one", what,
-                  to_string(tile), to_string(panel)));
+  reject("tile {} of {} neither spans whole panels of {} nor divides one", what, to_string(tile),
+         to_string(panel));
 }
 
 /// A segment of activations is one row's; every group has a tile.
 void check_groups(const Variant& v) {
   if (v.tile.m != Length{1} || v.lhs.panel != Length{1}) {
-    throw std::invalid_argument(fmt::format(
-        "tile m {} of lhs panels of {} does not fit dot in accumulator tiles on {}: 1 of 1 does",
-        to_string(v.tile.m), to_string(v.lhs.panel), v.isa->name));
+    reject("tile m {} of lhs panels of {} does not fit dot in accumulator tiles on {}: 1 of 1 does",
+           to_string(v.tile.m), to_string(v.lhs.panel), v.isa->name);
   }
   constexpr int segment_k = 16;
   if (v.knobs.unroll_k < segment_k) {
-    throw std::invalid_argument(
-        fmt::format("unroll_k {} does not fill a segment of activations: multiples of {} do",
-                    v.knobs.unroll_k, segment_k));
+    reject("unroll_k {} does not fill a segment of activations: multiples of {} do",
+           v.knobs.unroll_k, segment_k);
   }
   const int tiles = v.isa->file_of(Kind::tile)->count();
   if (ratio(v.tile.n, v.isa->vector_bytes) > tiles) {
-    throw std::invalid_argument(fmt::format(
-        "tile n {} does not fit the {} accumulator tiles of {}: at most {} does",
-        to_string(v.tile.n), tiles, v.isa->name, to_string(v.isa->vector_bytes * tiles)));
+    reject("tile n {} does not fit the {} accumulator tiles of {}: at most {} does",
+           to_string(v.tile.n), tiles, v.isa->name, to_string(v.isa->vector_bytes * tiles));
   }
 }
 
@@ -58,10 +52,9 @@ void check_block_tiles(const Variant& v) {
   const Length columns = v.isa->tile_columns();
   const int tiles = v.isa->file_of(Kind::tile)->count();
   if (2 * ratio(v.tile.m, rows) * ratio(v.tile.n, columns) <= tiles) return;
-  throw std::invalid_argument(
-      fmt::format("tile {}x{} does not fit the {} accumulator tiles of {} with blocks: {}x{} does",
-                  to_string(v.tile.m), to_string(v.tile.n), tiles, v.isa->name, to_string(rows),
-                  to_string(columns * 2)));
+  reject("tile {}x{} does not fit the {} accumulator tiles of {} with blocks: {}x{} does",
+         to_string(v.tile.m), to_string(v.tile.n), tiles, v.isa->name, to_string(rows),
+         to_string(columns * 2));
 }
 
 /// Loads of 16 bytes read beyond a row's codes. Where nothing stands behind the panel's, all rows
@@ -73,11 +66,10 @@ void check_codes_alone(const Variant& v) {
   const bool whole = ratio(v.tile.m, v.lhs.panel) >= 1;
   const bool alone = v.lhs.fields.size() == 1 && v.lhs.order.kr > 1;
   if (!alone || v.lhs.panel == Length{1} || (whole && group.divisible(16))) return;
-  throw std::invalid_argument(
-      fmt::format("tile m {} of lhs panels of {} does not fit codes alone, whose groups are read "
-                  "in whole: whole "
-                  "panels of 1 row, or of multiples of {}, do",
-                  to_string(v.tile.m), to_string(v.lhs.panel), std::max(1, 16 / row_bytes)));
+  reject(
+      "tile m {} of lhs panels of {} does not fit codes alone, whose groups are read in whole: "
+      "whole panels of 1 row, or of multiples of {}, do",
+      to_string(v.tile.m), to_string(v.lhs.panel), std::max(1, 16 / row_bytes));
 }
 
 /// Rows and columns of whole operands.
@@ -87,33 +79,31 @@ void check_tile(const Variant& v) {
   const bool groups = contract.contraction == Contraction::dot_groups;
   const Length rows = contract.lhs_rows.of(*v.isa, v.rhs.order.kr);
   if (ratio(v.tile.m, rows) < 1) {
-    throw std::invalid_argument(fmt::format("tile m {} does not fit {}: multiples of {} do",
-                                            to_string(v.tile.m), name(v.technique),
-                                            to_string(rows)));
+    reject("tile m {} does not fit {}: multiples of {} do", to_string(v.tile.m), name(v.technique),
+           to_string(rows));
   }
   if (groups) check_groups(v);
   check_codes_alone(v);
   if (contract.contraction == Contraction::tile_dot && v.tile.m != v.lhs.panel) {
-    throw std::invalid_argument(fmt::format("tile m {} does not fit tile: one lhs panel, {}, does",
-                                            to_string(v.tile.m), to_string(v.lhs.panel)));
+    reject("tile m {} does not fit tile: one lhs panel, {}, does", to_string(v.tile.m),
+           to_string(v.lhs.panel));
   }
   // With blocks the tiles of what they add up to leave room for a part of a panel of columns. Parts
   // of one of rows are for those that are left behind whole ones.
   const bool part = has_scaled_sums(v) && ratio(v.rhs.panel, v.tile.n) > 1;
   const bool few_rows = !has_scaled_sums(v) && ratio(v.lhs.panel, v.tile.m) > 1;
   if (outer && ((v.tile.m != v.lhs.panel && !few_rows) || (v.tile.n != v.rhs.panel && !part))) {
-    throw std::invalid_argument(fmt::format(
-        "tile {}x{} does not fit outer: one panel on either side, {}x{}, does", to_string(v.tile.m),
-        to_string(v.tile.n), to_string(v.lhs.panel), to_string(v.rhs.panel)));
+    reject("tile {}x{} does not fit outer: one panel on either side, {}x{}, does",
+           to_string(v.tile.m), to_string(v.tile.n), to_string(v.lhs.panel),
+           to_string(v.rhs.panel));
   }
   if (outer && has_scaled_sums(v)) check_block_tiles(v);
   const bool halves = multiplies_as_halves(*v.family.lhs, *v.family.rhs);
   const Length columns = groups || halves ? v.isa->vector_bytes  // four vectors
                                           : contract.rhs_columns.of(*v.isa, v.rhs.order.kr);
   if (ratio(v.tile.n, columns) < 1) {
-    throw std::invalid_argument(
-        fmt::format("tile n {} does not fit {} on {}: whole vectors, multiples of {} columns, do",
-                    to_string(v.tile.n), name(v.technique), v.isa->name, to_string(columns)));
+    reject("tile n {} does not fit {} on {}: whole vectors, multiples of {} columns, do",
+           to_string(v.tile.n), name(v.technique), v.isa->name, to_string(columns));
   }
 }
 
@@ -121,17 +111,14 @@ void check_knobs(const Variant& v) {
   const int granule = v.lhs.k_multiple;
   const int unroll = v.knobs.unroll_k;
   if (unroll < granule || !std::has_single_bit(static_cast<unsigned>(unroll))) {
-    throw std::invalid_argument(
-        fmt::format("unroll_k {} is not possible: powers of two from {} on are", unroll, granule));
+    reject("unroll_k {} is not possible: powers of two from {} on are", unroll, granule);
   }
   if (v.rhs.block % unroll != 0) {
-    throw std::invalid_argument(
-        fmt::format("unroll_k {} does not divide blocks of {}", unroll, v.rhs.block));
+    reject("unroll_k {} does not divide blocks of {}", unroll, v.rhs.block);
   }
   const int sets = v.knobs.accumulators;
   if (sets < 1 || sets > 8 || !std::has_single_bit(static_cast<unsigned>(sets))) {
-    throw std::invalid_argument(
-        fmt::format("accumulators {} is not possible: 1, 2, 4 or 8 sets are", sets));
+    reject("accumulators {} is not possible: 1, 2, 4 or 8 sets are", sets);
   }
 }
 
@@ -139,10 +126,10 @@ void check_knobs(const Variant& v) {
 void check_rows(const Variant& v) {
   if (v.family.operation != Operation::indirect) return;
   if (is_unpacked(v.lhs) && v.rhs.order.kr == 1 && v.rhs.block == 0) return;
-  throw std::invalid_argument(
-      fmt::format("rows that pointers tell are not possible with {} by {}, kr {}: with floats that "
-                  "are not packed, kr 1, they are",
-                  v.family.lhs->name, v.family.rhs->name, v.rhs.order.kr));
+  reject(
+      "rows that pointers tell are not possible with {} by {}, kr {}: with floats that are not "
+      "packed, kr 1, they are",
+      v.family.lhs->name, v.family.rhs->name, v.rhs.order.kr);
 }
 
 /// What a loop over tiles of one side carries: the panel, and the part of it when tiles are parts.
@@ -403,7 +390,7 @@ void check_part(const Variant& v) {
   const bool sums = family.dst == ElementType::i32, outputs = family.dst == ElementType::f32;
   const bool codes = family.lhs->scales == Granularity::row && v.rhs.block == 0;
   if (v.technique == Technique::tile && codes && (sums || outputs) && !family.accumulate) return;
-  throw std::invalid_argument(
+  reject(
       "parts of k are of technique tile, codes with a scale a row and weights without blocks, dst "
       "i32 or, of the last ones, f32; nothing else is added to");
 }

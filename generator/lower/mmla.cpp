@@ -4,11 +4,10 @@
 // the byte. Two groups of half as many values of k become operands once they are bytes.
 #include <fmt/format.h>
 
-#include <stdexcept>
-
 #include "lower/splat.h"
 #include "lower/tile.h"
 #include "model/operand_contract.h"
+#include "model/reject.h"
 
 namespace tw {
 namespace {
@@ -174,10 +173,8 @@ class Mmla : public Multiplier {
   /// [r0 r0 r1 r1] of what stands once for each; four are loaded together.
   static Value pair_of_rows(const Tile1& t, const std::vector<Place>& rows, size_t r) {
     if (t.lhs.rows % segment_lanes != 0) {
-      throw std::invalid_argument(fmt::format(
-          "lhs panels of {} are not possible with one scale a row and mmla: multiples of "
-          "{} are",
-          t.lhs.rows, segment_lanes));
+      reject("lhs panels of {} are not possible with one scale a row and mmla: multiples of {} are",
+             t.lhs.rows, segment_lanes);
     }
     const Value four = rows_together(t, rows[r / 4 * 4]);
     const OpCode interleave = r % 4 == 0 ? OpCode::zip_lo : OpCode::zip_hi;

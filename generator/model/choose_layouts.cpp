@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <stdexcept>
 
 #include "model/kleidiai_layouts.h"
 #include "model/operand_contract.h"
+#include "model/reject.h"
 
 namespace tw {
 namespace {
@@ -18,13 +18,9 @@ constexpr int segment_bits = 128;
 constexpr int lane_bits = 32;
 
 void check_kr(const OperandContract& wants, const Isa& isa, int kr) {
-  std::string legal;
-  for (const int option : wants.kr) {
-    if (option == kr) return;
-    legal += (legal.empty() ? "" : " or ") + std::to_string(option);
-  }
-  throw std::invalid_argument(fmt::format("kr {} does not fit {} on {}, which eats kr {}", kr,
-                                          info(wants.code()).name, isa.name, legal));
+  if (std::find(wants.kr.begin(), wants.kr.end(), kr) != wants.kr.end()) return;
+  reject("kr {} does not fit {} on {}, which eats kr {}", kr, info(wants.code()).name, isa.name,
+         fmt::join(wants.kr, " or "));
 }
 
 /// Whether a block's codes are whole groups of bytes.
@@ -41,24 +37,21 @@ int preferred_kr(const OperandContract& wants, const Format& rhs, int block) {
 
 void check_block_depth(const Format& rhs, const Isa& isa, int block, int kr) {
   if (fills_blocks(rhs, block, kr)) return;
-  throw NoInstruction(
-      fmt::format("kr {} is not possible with format {} on {}: {} codes share a byte, blocks have "
-                  "{}",
-                  kr, rhs.name, isa.name, 8 / bits(rhs.element), block));
+  reject<NoInstruction>(
+      "kr {} is not possible with format {} on {}: {} codes share a byte, blocks have {}", kr,
+      rhs.name, isa.name, 8 / bits(rhs.element), block);
 }
 
 void check_panels(const OperandContract& wants, const Isa& isa, const Panels& panels) {
   const Length rows = wants.lhs_rows.of(isa, panels.kr);
   const Length columns = wants.rhs_columns.of(isa, panels.kr);
   if (ratio(panels.lhs, rows) < 1) {
-    throw std::invalid_argument(
-        fmt::format("lhs panel {} does not fit {} on {}: panels of whole operands of {} rows",
-                    to_string(panels.lhs), info(wants.code()).name, isa.name, to_string(rows)));
+    reject("lhs panel {} does not fit {} on {}: panels of whole operands of {} rows",
+           to_string(panels.lhs), info(wants.code()).name, isa.name, to_string(rows));
   }
   if (ratio(panels.rhs, columns) < 1) {
-    throw std::invalid_argument(fmt::format(
-        "rhs panel {} does not fit {} on {}: panels of whole vectors, multiples of {} columns",
-        to_string(panels.rhs), info(wants.code()).name, isa.name, to_string(columns)));
+    reject("rhs panel {} does not fit {} on {}: panels of whole vectors, multiples of {} columns",
+           to_string(panels.rhs), info(wants.code()).name, isa.name, to_string(columns));
   }
 }
 
@@ -73,15 +66,13 @@ void check_joined_groups(const OperandContract& wants, const Format& rhs, const 
   const int whole = lhs_depth(wants, kr);
   if (kr == whole) return;
   if (fills_blocks(rhs, block, whole)) {
-    throw NoInstruction(
-        fmt::format("kr {} is not possible with {} of {} on {}, whose blocks kr {} fills", kr,
-                    info(wants.code()).name, rhs.name, isa.name, whole));
+    reject<NoInstruction>("kr {} is not possible with {} of {} on {}, whose blocks kr {} fills", kr,
+                          info(wants.code()).name, rhs.name, isa.name, whole);
   }
   if (isa.has(OpCode::zip_lo, lane_bits) && isa.has(OpCode::zip_hi, lane_bits)) return;
-  throw NoInstruction(
-      fmt::format("kr {} is not possible with {} of {} on {}: it has no instructions that join "
-                  "groups of it",
-                  kr, info(wants.code()).name, rhs.name, isa.name));
+  reject<NoInstruction>(
+      "kr {} is not possible with {} of {} on {}: it has no instructions that join groups of it",
+      kr, info(wants.code()).name, rhs.name, isa.name);
 }
 
 /// Floats need nothing beside them but the bias. An lhs that is not packed is as its user keeps it,
@@ -94,7 +85,7 @@ Layout float_layout(Side side, const Format& format, const Format& lhs, const Pa
   layout.order.kr = panels.kr;
   layout.k_multiple = is_packed(lhs, panels.sums) ? segment_bits / bits(lhs.element) : 1;
   layout.fields = {{FieldKind::data, format.element, 1, 1, true}};
-  if (side == Side::rhs) layout.fields.push_back({FieldKind::bias, ElementType::f32, 1, 1, false});
+  if (side == Side::rhs) layout.fields.push_back({FieldKind::bias, ElementType::f32});
   return layout;
 }
 
@@ -148,7 +139,7 @@ Layout lhs_layout(const Format& format, const Format& rhs, const Isa& isa,
   }
   if (is_static(format)) return layout;
   if (format.has_zero_point) {
-    layout.fields.push_back({FieldKind::zero_points, ElementType::i32, 1, 1, false});
+    layout.fields.push_back({FieldKind::zero_points, ElementType::i32});
   }
   const bool by_blocks = format.scales == Granularity::block;
   const bool pairs = wants.code() == OpCode::mmla_s8s8;
@@ -184,7 +175,7 @@ Layout rhs_layout(const Format& lhs, const Format& format, const OperandContract
   if (block != 0)
     layout.k_multiple = std::min(layout.k_multiple, std::max(block, format.super_block));
   const Field data{FieldKind::data, format.element, 1, 1, true};
-  const Field bias{FieldKind::bias, ElementType::f32, 1, 1, false};
+  const Field bias{FieldKind::bias, ElementType::f32};
   if (format.scales == Granularity::block) {
     // Codes of a byte as far apart as a block allows, or what of it code loops over, nibbles as in
     // ggml's: packing those moves whole groups of kr bytes.
@@ -203,21 +194,18 @@ Layout rhs_layout(const Format& lhs, const Format& format, const OperandContract
     if (format.has_zero_point)
       layout.fields.push_back({FieldKind::zero_points, scales, 1, 1, true});
     if (format.has_minimums) layout.fields.push_back({FieldKind::minimums, scales, 1, 1, true});
-    if (keeps_block_sums(format))
-      layout.fields.push_back({FieldKind::sums, ElementType::f32, 1, 1, false});
+    if (keeps_block_sums(format)) layout.fields.push_back({FieldKind::sums, ElementType::f32});
     layout.fields.push_back(bias);
     layout.super_block = format.super_block;
     if (has_steps(format)) add_steps(layout);
   } else if (is_static(lhs)) {
-    layout.fields = {data,
-                     {FieldKind::bias, ElementType::i32, 1, 1, false},
-                     {FieldKind::scales, ElementType::f32, 1, 1, false}};
+    layout.fields = {
+        data, {FieldKind::bias, ElementType::i32}, {FieldKind::scales, ElementType::f32}};
   } else {
-    layout.fields = {data,
-                     {FieldKind::sums, ElementType::i32, 1, 1, false},
-                     {FieldKind::scales, ElementType::f32, 1, 1, false}};
+    layout.fields = {
+        data, {FieldKind::sums, ElementType::i32}, {FieldKind::scales, ElementType::f32}};
     if (format.has_zero_point) {
-      layout.fields.push_back({FieldKind::zero_points, ElementType::f32, 1, 1, false});
+      layout.fields.push_back({FieldKind::zero_points, ElementType::f32});
     }
     layout.fields.push_back(bias);
   }
@@ -229,8 +217,7 @@ Layout rhs_layout(const Format& lhs, const Format& format, const OperandContract
 void fill_tiles(LayoutPair& layouts, const Isa& isa, const OperandContract& wants) {
   const Length row = tile_file(isa, wants.code(), 1).bytes;
   if (!row.is_fixed() || !isa.tile_rows().is_fixed() || !isa.tile_columns().is_fixed()) {
-    throw std::invalid_argument(fmt::format(
-        "technique tile is not possible on {}: its tiles have no fixed shape", isa.name));
+    reject("technique tile is not possible on {}: its tiles have no fixed shape", isa.name);
   }
   const auto depth = static_cast<int>(row.fixed) * 8 / bits(layouts.lhs.element);
   layouts.lhs.order.kr = depth;
@@ -258,39 +245,36 @@ std::string pairs_of_formats(F&& fit) {
 const OperandContract& kleidiai_contract(const Format& lhs, const Format& rhs, Technique technique,
                                          const Isa& isa, int block, const Panels& wanted) {
   if (!kleidiai_packs(lhs, rhs)) {
-    throw std::invalid_argument(
-        fmt::format("layout kleidiai is not known for {} with {}: only for {}", lhs.name, rhs.name,
-                    pairs_of_formats(kleidiai_packs)));
+    reject("layout kleidiai is not known for {} with {}: only for {}", lhs.name, rhs.name,
+           pairs_of_formats(kleidiai_packs));
   }
   const ElementType its_scales = kleidiai_scales(lhs, rhs);
   if (block != 0 && wanted.scales.value_or(its_scales) != its_scales) {
-    throw std::invalid_argument(
-        fmt::format("layout kleidiai is not known for scales of {}: those of blocks are {}",
-                    name(*wanted.scales), name(its_scales)));
+    reject("layout kleidiai is not known for scales of {}: those of blocks are {}",
+           name(*wanted.scales), name(its_scales));
   }
   const bool wide = isa.file_of(Kind::tile) != nullptr;  // panels, as vectors
   const bool one_length = lhs.scales == Granularity::block && !rhs.has_zero_point && !wide;
   if (block != 0 && (one_length ? block != plain_block : block < plain_block)) {
-    throw std::invalid_argument(
-        fmt::format("layout kleidiai is not known for {} in blocks of {}: they are of {}{}",
-                    lhs.name, block, plain_block, one_length ? "" : " and more"));
+    reject("layout kleidiai is not known for {} in blocks of {}: they are of {}{}", lhs.name, block,
+           plain_block, one_length ? "" : " and more");
   }
   const bool splats_halves = isa.has(OpCode::load_dup, 16, isa.vector_bytes.divided(2));
   const bool splats_scales =
       (isa.has(OpCode::dup_lane, 32) || splats_halves) && isa.has(OpCode::cvt_f16_f32);
   if (lhs.scales == Granularity::block && !splats_scales) {
-    throw NoInstruction(
-        fmt::format("layout kleidiai is not possible for {} on {}: it has no instruction that "
-                    "makes vectors of a row's scale",
-                    lhs.name, isa.name));
+    reject<NoInstruction>(
+        "layout kleidiai is not possible for {} on {}: it has no instruction that makes vectors of "
+        "a row's scale",
+        lhs.name, isa.name);
   }
   const bool ends_with_k =
       isa.has(OpCode::tile_dot4_s8s8_lane) && isa.has(OpCode::load_pred_dup, 8);
   if (is_static(lhs) && technique != Technique::outer && !ends_with_k) {
-    throw NoInstruction(
-        fmt::format("layout kleidiai is not possible for {} with technique {}: its rows end with "
-                    "k, within what that reads at once; outer is possible",
-                    lhs.name, name(technique)));
+    reject<NoInstruction>(
+        "layout kleidiai is not possible for {} with technique {}: its rows end with k, within "
+        "what that reads at once; outer is possible",
+        lhs.name, name(technique));
   }
   const OperandContract* found =
       find_contract(lhs, rhs, technique, LayoutStyle::kleidiai, isa, wanted.sums);
@@ -298,37 +282,33 @@ const OperandContract& kleidiai_contract(const Format& lhs, const Format& rhs, T
   const char* const needs = is_float(lhs)
                                 ? "those of floats"
                                 : "products of signed bytes, and for nibbles shifts of bytes";
-  throw std::invalid_argument(
-      fmt::format("layout kleidiai is not possible with technique {} on {}: that needs {}",
-                  name(technique), isa.name, needs));
+  reject("layout kleidiai is not possible with technique {} on {}: that needs {}", name(technique),
+         isa.name, needs);
 }
 
 const OperandContract& own_contract(const Format& lhs, const Format& rhs, Technique technique,
                                     const Isa& isa, ElementType sums) {
   const OperandContract* found = find_contract(lhs, rhs, technique, LayoutStyle::own, isa, sums);
   if (found != nullptr) return *found;
-  throw NoInstruction(
-      fmt::format("technique {} is not possible on {}: it has no instruction for it",
-                  name(technique), isa.name));
+  reject<NoInstruction>("technique {} is not possible on {}: it has no instruction for it",
+                        name(technique), isa.name);
 }
 
 void check_pair(const Format& lhs, const Format& rhs, Technique technique, const Isa& isa,
                 ElementType sums) {
   if (!can_multiply(lhs, rhs)) {
-    throw std::invalid_argument(
-        fmt::format("formats {} and {} cannot be multiplied: legal pairs are {}", lhs.name,
-                    rhs.name, pairs_of_formats(can_multiply)));
+    reject("formats {} and {} cannot be multiplied: legal pairs are {}", lhs.name, rhs.name,
+           pairs_of_formats(can_multiply));
   }
   const std::vector<std::string_view> legal = techniques_of(lhs, rhs, sums);
   if (std::find(legal.begin(), legal.end(), name(technique)) == legal.end()) {
-    throw NoInstruction(fmt::format("technique {} does not multiply {} with {}; legal here: {}",
-                                    name(technique), lhs.name, rhs.name, fmt::join(legal, ", ")));
+    reject<NoInstruction>("technique {} does not multiply {} with {}; legal here: {}",
+                          name(technique), lhs.name, rhs.name, fmt::join(legal, ", "));
   }
   if (technique == Technique::fma && rhs.element == ElementType::f16 &&
       !isa.has(OpCode::cvt_f16_f32)) {
-    throw std::invalid_argument(
-        fmt::format("format {} is not possible on {}: it has no instruction that makes f32 of it",
-                    rhs.name, isa.name));
+    reject("format {} is not possible on {}: it has no instruction that makes f32 of it", rhs.name,
+           isa.name);
   }
 }
 
@@ -337,29 +317,26 @@ void check_pair(const Format& lhs, const Format& rhs, Technique technique, const
 void check_block(const Format& rhs, int64_t block, ElementType scales) {
   if (rhs.scales != Granularity::block) {
     if (block == 0) return;
-    throw std::invalid_argument(fmt::format("format {} has no blocks", rhs.name));
+    reject("format {} has no blocks", rhs.name);
   }
   const bool one_length = rhs.super_block != 0 || rhs.top_bits != 0 || rhs.table != nullptr;
   if (one_length && block != rhs.block) {
-    throw std::invalid_argument(
-        fmt::format("blocks of {} are not possible: {} of {} are of {}", block,
-                    rhs.super_block != 0 ? "those in super-blocks" : "those", rhs.name, rhs.block));
+    reject("blocks of {} are not possible: {} of {} are of {}", block,
+           rhs.super_block != 0 ? "those in super-blocks" : "those", rhs.name, rhs.block);
   }
   const bool is_short = block == shortest_block || block == plain_block;
   if (!is_short && !one_length &&
       (block < long_block_step || block > longest_block || block % long_block_step != 0)) {
-    throw std::invalid_argument(fmt::format(
-        "blocks of {} are not possible: of {}, {}, or of a multiple of {} up to {}, they are",
-        block, shortest_block, plain_block, long_block_step, longest_block));
+    reject("blocks of {} are not possible: of {}, {}, or of a multiple of {} up to {}, they are",
+           block, shortest_block, plain_block, long_block_step, longest_block);
   }
   if (rhs.scale_type == ElementType::e8m0) {
     if (scales == rhs.scale_type) return;
-    throw std::invalid_argument(fmt::format("scales of {} are not possible: those of {} are {}",
-                                            name(scales), rhs.name, name(rhs.scale_type)));
+    reject("scales of {} are not possible: those of {} are {}", name(scales), rhs.name,
+           name(rhs.scale_type));
   }
   if (bits(scales) != 16 && scales != ElementType::f32) {
-    throw std::invalid_argument(
-        fmt::format("scales of {} are not possible: of f16, bf16 or f32 they are", name(scales)));
+    reject("scales of {} are not possible: of f16, bf16 or f32 they are", name(scales));
   }
 }
 
@@ -369,9 +346,9 @@ static void check_bytes_of_scales(const Format& rhs, const Isa& isa) {
                       isa.has(OpCode::load, 0, isa.vector_bytes.divided(4));
   const bool are_bytes = has_steps(rhs) || bits(rhs.scale_type) == 8;
   if (!are_bytes || widens) return;
-  throw NoInstruction(fmt::format(
+  reject<NoInstruction>(
       "format {} is not possible on {}: it has no instruction that makes 32 bits of bytes",
-      rhs.name, isa.name));
+      rhs.name, isa.name);
 }
 
 /// Tiles that begin with a row's sum times the middle code take it as a number of 16 bits.
@@ -381,10 +358,10 @@ static void check_pair_sums(const OperandContract& contract, const Format& rhs, 
   const bool begins = sums_in_tiles(contract) && contract.pair == NibblePair::depth &&
                       start_factor(contract, rhs, contract.kr.front()) != 0;
   if (!begins || block <= most) return;
-  throw NoInstruction(
-      fmt::format("blocks of {} are not possible with format {} on {}: tiles begin with sums of 16 "
-                  "bits, those of up to {} codes",
-                  block, rhs.name, isa.name, most));
+  reject<NoInstruction>(
+      "blocks of {} are not possible with format {} on {}: tiles begin with sums of 16 bits, those "
+      "of up to {} codes",
+      block, rhs.name, isa.name, most);
 }
 
 LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique technique, const Isa& isa,
@@ -395,7 +372,7 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
   check_bytes_of_scales(rhs, isa);
   const bool own = wanted.style == LayoutStyle::own;
   if (wanted.bias && (own || !is_float(lhs) || !is_float(rhs))) {
-    throw std::invalid_argument(
+    reject(
         "a type of biases is possible with layout kleidiai of floats only: others have their own");
   }
   const OperandContract& contract =
@@ -405,10 +382,10 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
   const bool adds_rows = isa.has(OpCode::tile_fma4) ||
                          (isa.has(OpCode::tile_put) && contract.pair != NibblePair::column);
   if (technique == Technique::outer && block != 0 && !adds_rows) {
-    throw NoInstruction(
-        fmt::format("outer is not possible with blocks of {} on {}, which has no instruction that "
-                    "adds products to rows of tiles: dot and mmla are",
-                    rhs.name, isa.name));
+    reject<NoInstruction>(
+        "outer is not possible with blocks of {} on {}, which has no instruction that adds "
+        "products to rows of tiles: dot and mmla are",
+        rhs.name, isa.name);
   }
   check_pair_sums(contract, rhs, isa, block);
   Panels panels = wanted;
@@ -421,8 +398,7 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
   check_panels(contract, isa, panels);
   // Not packed, or read several values of k at a time.
   if (is_float(lhs) && technique == Technique::fma && panels.lhs != Length{1}) {
-    throw std::invalid_argument(fmt::format("lhs panel {} does not fit fma of {}: 1 does",
-                                            to_string(panels.lhs), lhs.name));
+    reject("lhs panel {} does not fit fma of {}: 1 does", to_string(panels.lhs), lhs.name);
   }
   const bool halves = multiplies_as_halves(lhs, rhs);
   const bool as_ours = contract.pair == NibblePair::next ||

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <stdexcept>
 
 #include "model/attention.h"
 #include "model/depthwise.h"
+#include "model/reject.h"
 
 namespace tw {
 
@@ -49,49 +49,44 @@ std::string_view name(LayoutStyle style) {
 /// Integers of 8 bits, by rows that round, narrow and store.
 static void check_codes(const Format& lhs, bool accumulate, const Isa& isa) {
   if (!is_static(lhs)) {
-    throw std::invalid_argument(
-        fmt::format("dst qai8 is not possible with {}: with qai8 it is", lhs.name));
+    reject("dst qai8 is not possible with {}: with qai8 it is", lhs.name);
   }
-  if (accumulate) throw std::invalid_argument("accumulate is not possible with dst qai8");
+  if (accumulate) reject("accumulate is not possible with dst qai8");
   const Length bytes = isa.vector_bytes.divided(4);
   const bool stores = isa.has(OpCode::store, 0, bytes) && (isa.has(OpCode::store_pred, 8, bytes) ||
                                                            isa.has(OpCode::store_lane, 8, bytes));
   if (stores && isa.has(OpCode::cvt_f32_i32) && isa.has(OpCode::narrow_32_8)) return;
-  throw std::invalid_argument(fmt::format(
-      "dst qai8 is not possible on {}: it has no instructions that make it of f32", isa.name));
+  reject("dst qai8 is not possible on {}: it has no instructions that make it of f32", isa.name);
 }
 
 /// Of codes whose rows have zero points, which each call brings.
 static void check_sums(const Format& lhs, bool accumulate) {
   if (lhs.scales != Granularity::row) {
-    throw std::invalid_argument(
-        fmt::format("dst i32 is not possible with {}: with qai8dx it is", lhs.name));
+    reject("dst i32 is not possible with {}: with qai8dx it is", lhs.name);
   }
-  if (accumulate) throw std::invalid_argument("accumulate is not possible with dst i32");
+  if (accumulate) reject("accumulate is not possible with dst i32");
 }
 
 void check_output(const Format& lhs, ElementType dst, bool accumulate, const Isa& isa) {
   if (dst == ElementType::i8) return check_codes(lhs, accumulate, isa);
   if (dst == ElementType::i32) return check_sums(lhs, accumulate);
   if (is_static(lhs)) {
-    throw std::invalid_argument(
-        fmt::format("dst {} is not possible with {}: qai8 is", tw::name(dst), lhs.name));
+    reject("dst {} is not possible with {}: qai8 is", tw::name(dst), lhs.name);
   }
   if (dst == ElementType::f32) return;
   const bool half = dst == ElementType::f16;
   if (!isa.has(half ? OpCode::cvt_f32_f16 : OpCode::high_half)) {
-    throw std::invalid_argument(
-        fmt::format("dst {} is not possible on {}: it has no instruction that makes it of f32",
-                    tw::name(dst), isa.name));
+    reject("dst {} is not possible on {}: it has no instruction that makes it of f32",
+           tw::name(dst), isa.name);
   }
   if (!accumulate) return;
   const Length bytes = isa.vector_bytes.divided(2);
   const bool loads = isa.has(OpCode::load, 0, bytes) && (isa.has(OpCode::load_pred, 16, bytes) ||
                                                          isa.has(OpCode::load_dup, 16, bytes));
   if (loads && isa.has(half ? OpCode::cvt_f16_f32 : OpCode::cvt_bf16_f32)) return;
-  throw std::invalid_argument(fmt::format(
+  reject(
       "accumulate is not possible with dst {} on {}: it has no instructions that make f32 of that",
-      tw::name(dst), isa.name));
+      tw::name(dst), isa.name);
 }
 
 namespace {
