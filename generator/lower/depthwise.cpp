@@ -83,12 +83,6 @@ class DepthwiseWriter {
   [[nodiscard]] ElementType type() const { return v_.family.lhs->element; }
   [[nodiscard]] Length taps() const { return v_.window.height * v_.window.width; }
 
-  /// Bytes in front of a channel, from those in front of it in a row of 32-bit values.
-  Value bytes_of(ElementType type, Value column_bytes) {
-    const int less = bits(type) == 32 ? 0 : bits(type) == 16 ? 1 : 2;
-    return less == 0 ? column_bytes : b_.op(OpCode::ishr, {column_bytes}, {.imm = less});
-  }
-
   void channels(Value left, Value column_bytes, Value rhs) {
     Tile1 t{b_,       v_,   {},       {},          b_.op(OpCode::length, {}, {.offset = taps()}),
             no_value, left, no_value, column_bytes};
@@ -96,10 +90,11 @@ class DepthwiseWriter {
         &v_.rhs,
         clamped_pointers(b_, rhs, b_.arg(ArgField::rhs_stride), left, v_.rhs.panel, panels_, "rhs"),
         no_value, vectors_ / panels_};
-    t.dst = b_.op(OpCode::iadd, {b_.arg(ArgField::dst), bytes_of(v_.family.dst, column_bytes)}, {},
-                  "dst", Role::address);
+    t.dst =
+        b_.op(OpCode::iadd, {b_.arg(ArgField::dst), bytes_before(b_, v_.family.dst, column_bytes)},
+              {}, "dst", Role::address);
     const OutputStage output(t);
-    Channels c{t, output, bytes_of(type(), column_bytes), {}, {}};
+    Channels c{t, output, bytes_before(b_, type(), column_bytes), {}, {}};
     if (!is_real())
       c.scales = load_columns(t, field_pointers(t, t.rhs, FieldKind::scales), "scale");
     const std::vector<Place> biases = bias_places(t, field_pointers(t, t.rhs, FieldKind::bias));
@@ -314,13 +309,10 @@ class DepthwiseWriter {
       if (!is_real()) by.column = c.scales[at];
       const Value out = c.output.finish(c.output.scaled(sums[at], by, no_value), "out");
       outs.push_back(out);
-      if (c.whole) {
-        c.output.store(row, j, out);
-      } else if (!c.exist.empty()) {
-        c.output.store(c.exist[at], row, j, out);
-      }
+      const bool whole = c.exist.empty();
+      if (c.last == no_value) c.output.store(whole ? no_value : c.exist[at], row, j, out);
     }
-    if (c.whole || !c.exist.empty()) return;
+    if (c.last == no_value) return;
     for (int64_t column = 0; column + 1 < v_.tile.n.fixed; ++column) {
       b_.branch(c.t.n_left, Compare::at_least, b_.constant(column + 1), [&] {
         c.output.store_one(row, column, outs[static_cast<size_t>(column / c.t.lanes().fixed)]);

@@ -278,8 +278,8 @@ class KernelWriter {
     const Walk rhs = pop(p, at, rhs_span_);
     const Value m = b_.arg(ArgField::m);
     const Value first = b_.arg(ArgField::dst);
-    const Value dst =
-        b_.op(OpCode::iadd, {first, dst_bytes(column_bytes)}, {}, "dst_tile", Role::address);
+    const Value before = bytes_before(b_, v_.family.dst, column_bytes, "dst_bytes");
+    const Value dst = b_.op(OpCode::iadd, {first, before}, {}, "dst_tile", Role::address);
     std::vector<Value> inits = {named(m, "m_left"), dst};
     push(inits, start(ArgField::lhs, lhs_span_));
     const std::vector<Value> cursors = prefetch_cursors(rhs);
@@ -290,13 +290,6 @@ class KernelWriter {
     std::vector<Value> yields = {step_down(n_left, v_.tile.n), b_.add(column_bytes, v_.tile.n * 4)};
     push(yields, next(b_, rhs, rhs_span_, v_.tile.n, b_.arg(ArgField::rhs_stride)));
     return yields;
-  }
-
-  /// Bytes in front of a column of outputs, from those in front of it in a row of f32.
-  Value dst_bytes(Value column_bytes) {
-    const int bits_less = std::countr_zero(32U / static_cast<unsigned>(bits(v_.family.dst)));
-    if (bits_less == 0) return column_bytes;
-    return b_.op(OpCode::ishr, {column_bytes}, {.imm = bits_less}, "dst_bytes");
   }
 
   Value named(Value v, const std::string& name) {

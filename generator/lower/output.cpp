@@ -69,16 +69,12 @@ Value OutputStage::as_f32(Value old) const {
   return widened(b_, old, t_.v.family.dst, "old", Role::operand);
 }
 
-Value OutputStage::load(Value row, int64_t vector) const {
-  return as_f32(b_.op(OpCode::load, {row},
-                      {.offset = vector_bytes() * vector, .bytes = vector_bytes()}, "old",
-                      Role::operand));
-}
-
 Value OutputStage::load(Value columns, Value row, int64_t vector) const {
-  return as_f32(b_.op(OpCode::load_pred, {columns, row},
-                      {.bits = bits_, .offset = vector_bytes() * vector, .bytes = vector_bytes()},
-                      "old", Role::operand));
+  const bool whole = columns == no_value;
+  const Builder::With with{
+      .bits = whole ? 0 : bits_, .offset = vector_bytes() * vector, .bytes = vector_bytes()};
+  return as_f32(whole ? b_.op(OpCode::load, {row}, with, "old", Role::operand)
+                      : b_.op(OpCode::load_pred, {columns, row}, with, "old", Role::operand));
 }
 
 Value OutputStage::load_sum(Value columns, Value row, int64_t vector) const {
@@ -140,13 +136,13 @@ bool OutputStage::has_masks() const {
          b_.isa().has(OpCode::load_pred, 32);
 }
 
-void OutputStage::store(Value row, int64_t vector, Value out) const {
-  b_.op(OpCode::store, {row, out}, {.offset = vector_bytes() * vector});
-}
-
 void OutputStage::store(Value columns, Value row, int64_t vector, Value out) const {
-  b_.op(OpCode::store_pred, {columns, row, out},
-        {.bits = bits_, .offset = vector_bytes() * vector});
+  const Length at = vector_bytes() * vector;
+  if (columns == no_value) {
+    b_.op(OpCode::store, {row, out}, {.offset = at});
+  } else {
+    b_.op(OpCode::store_pred, {columns, row, out}, {.bits = bits_, .offset = at});
+  }
 }
 
 void OutputStage::stream(Value row, int64_t vector, Value out) const {
@@ -176,6 +172,11 @@ bool has_field(const Panels1D& side, FieldKind kind) {
 
 bool takes_scales(const Tile1& t, const Panels1D& side) {
   return !gives_sums(t) && has_field(side, FieldKind::scales);
+}
+
+Value bytes_before(Builder& b, ElementType type, Value column_bytes, const std::string& name) {
+  const int64_t in_f32 = 32 / bits(type);
+  return in_f32 == 1 ? column_bytes : quotient(b, column_bytes, in_f32, name);
 }
 
 Value add_product(const Tile1& t, Value sum, Value a, Value b, const std::string& name) {

@@ -23,9 +23,8 @@ class OutputStage {
   /// Loads what all outputs of a tile need.
   explicit OutputStage(const Tile1& t);
 
-  /// A vector of the row of outputs that begins at `row`, as f32 ...
-  [[nodiscard]] Value load(Value row, int64_t vector) const;
-  /// ... of which `columns` exist ...
+  /// A vector of the row of outputs that begins at `row`, as f32, of which `columns` exist
+  /// (no_value: all of them) ...
   [[nodiscard]] Value load(Value columns, Value row, int64_t vector) const;
   /// ... or the columns up to number `last`, lane by lane.
   [[nodiscard]] Value load_lanes(Value last, Value row, int64_t vector) const;
@@ -40,9 +39,7 @@ class OutputStage {
   [[nodiscard]] Value finish(Value sum, const std::string& name) const;
   /// Is there a store of those columns of a vector that exist?
   [[nodiscard]] bool has_masks() const;
-  /// Stores a vector of the row of outputs that begins at `row` ...
-  void store(Value row, int64_t vector, Value out) const;
-  /// ... of which `columns` exist ...
+  /// Stores a vector of the row of outputs that begins at `row`, likewise ...
   void store(Value columns, Value row, int64_t vector, Value out) const;
   /// ... past the caches, where `row` is at the beginning of a line ...
   void stream(Value row, int64_t vector, Value out) const;
@@ -66,6 +63,8 @@ class OutputStage {
   bool sums_are_real_;           ///< columns have zero points, take_column_zero_points() was here
 };
 
+/// Bytes in front of a column of values of that type, from those in front of it in a row of f32.
+Value bytes_before(Builder& b, ElementType type, Value column_bytes, const std::string& name = "");
 /// sum + a * b of integers of 32 bits.
 Value add_product(const Tile1& t, Value sum, Value a, Value b, const std::string& name);
 /// Does a panel keep one of these for each row or column, not for each of its blocks?

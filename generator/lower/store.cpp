@@ -79,8 +79,8 @@ class OutputWriter {
     if (keeps_bias_) packed_bias_ = field_pointers(t_, t_.rhs, FieldKind::bias);
     const bool masks = output_->has_masks();
     b_.branch(
-        t_.n_left, Compare::at_least, whole, [&] { whole_rows(); },
-        [&] { masks ? masked_rows() : single_lanes(); });
+        t_.n_left, Compare::at_least, whole, [&] { rows_of_vectors(true); },
+        [&] { masks ? rows_of_vectors(false) : single_lanes(); });
   }
 
  private:
@@ -156,25 +156,20 @@ class OutputWriter {
     return keeps_bias_ ? bias_places(t_, packed_bias_) : std::vector<Place>();
   }
 
-  void whole_rows() {
-    const std::vector<Place> places = biases();
-    const BiasOf bias = [&](int64_t j) { return load_bias(t_, places[static_cast<size_t>(j)]); };
-    rows_downwards(
-        bias, [&](Value dst, int64_t j) { return output_->load(dst, j); },
-        [&](Value dst, int64_t j, Value out) { output_->store(dst, j, out); });
-  }
-
   /// Where registers cannot hold the predicates of all vectors, each is made when it is wanted.
-  void masked_rows() {
-    const RegisterFile* const file = b_.isa().file_of(Kind::predicate);
+  void rows_of_vectors(bool whole) {
     std::vector<Value> columns;
-    if (t_.vectors() <= file->count()) columns = column_predicates(t_);
+    if (!whole && t_.vectors() <= b_.isa().file_of(Kind::predicate)->count()) {
+      columns = column_predicates(t_);
+    }
     const auto exist = [&](int64_t j) {
+      if (whole) return no_value;
       return columns.empty() ? column_predicate(t_, j) : columns[static_cast<size_t>(j)];
     };
     const std::vector<Place> places = biases();
     const BiasOf bias = [&](int64_t j) {
-      return load_bias(t_, places[static_cast<size_t>(j)], exist(j));
+      const Place& at = places[static_cast<size_t>(j)];
+      return whole ? load_bias(t_, at) : load_bias(t_, at, exist(j));
     };
     rows_downwards(
         bias, [&](Value dst, int64_t j) { return output_->load(exist(j), dst, j); },
