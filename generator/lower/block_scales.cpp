@@ -9,16 +9,6 @@
 namespace tw {
 namespace {
 
-std::vector<Value> vectors_of(const Tile1& t, const std::vector<Value>& rhs, FieldKind kind,
-                              Columns columns) {
-  if (columns.count == t.vectors()) return block_columns(t, rhs, kind);
-  std::vector<Value> vectors;
-  for (int64_t i = 0; i < columns.count; ++i) {
-    vectors.push_back(column_scale(t, rhs, columns.first + i, kind));
-  }
-  return vectors;
-}
-
 /// Values of a table are numbers of those.
 std::vector<Value> in_units(const Tile1& t, std::vector<Value> scales) {
   const CodeTable* table = t.v.rhs.table;
@@ -42,7 +32,7 @@ BlockSteps load_steps(const Tile1& t, const std::vector<Value>& rhs) {
 
 std::vector<Value> scales_of_block(const Tile1& t, const std::vector<Value>& rhs,
                                    const BlockSteps& steps, Columns columns) {
-  std::vector<Value> scales = vectors_of(t, rhs, FieldKind::scales, columns);
+  std::vector<Value> scales = block_columns(t, rhs, FieldKind::scales, columns);
   const auto first = static_cast<size_t>(columns.first);
   for (size_t j = 0; j < scales.size() && !steps.scales.empty(); ++j) {
     const std::string name = fmt::format("scale_{}", first + j);
@@ -53,7 +43,7 @@ std::vector<Value> scales_of_block(const Tile1& t, const std::vector<Value>& rhs
 
 std::vector<Value> negated_minimums(const Tile1& t, const std::vector<Value>& rhs,
                                     const BlockSteps& steps, Columns columns) {
-  std::vector<Value> all = vectors_of(t, rhs, FieldKind::minimums, columns);
+  std::vector<Value> all = block_columns(t, rhs, FieldKind::minimums, columns);
   const bool are_floats = steps.minimums.empty();
   const Value zero = are_floats ? t.b.op(OpCode::zero, {}, {}, "zero", Role::operand) : no_value;
   for (size_t j = 0; j < all.size(); ++j) {

@@ -11,21 +11,13 @@ struct BlockSteps {
   std::vector<Value> scales, minimums;
 };
 
-/// Vectors of columns.
-struct Columns {
-  int64_t first, count;
-};
-inline Columns all_columns(const Tile1& t) {
-  return {0, t.vectors()};
-}
-
 /// From cursors at a super-block's first block, before which they stand.
 BlockSteps load_steps(const Tile1& t, const std::vector<Value>& rhs);
 /// The block's scales; `rhs`: as for column_scale().
 std::vector<Value> scales_of_block(const Tile1& t, const std::vector<Value>& rhs,
-                                   const BlockSteps& steps, Columns columns);
+                                   const BlockSteps& steps, Columns columns = {});
 /// Minus the block's minimums, which those of super-blocks are kept as.
 std::vector<Value> negated_minimums(const Tile1& t, const std::vector<Value>& rhs,
-                                    const BlockSteps& steps, Columns columns);
+                                    const BlockSteps& steps, Columns columns = {});
 
 }  // namespace tw

@@ -47,8 +47,7 @@ Decoder::Decoder(const Variant& v)
       top_bits_(top_bits(v.rhs)),
       inserts_both_(inserts_both(v)),
       table_(bits_ == 8 ? nullptr : v.rhs.table),
-      offset_(table_ != nullptr ? -start_factor(contract_of(v), *v.family.rhs, v.rhs.order.kr)
-                                : 0) {}
+      offset_(table_ != nullptr ? -start_factor(v) : 0) {}
 
 void Decoder::prepare(const Tile1& t) {
   if (bits_ == 8) return;
@@ -242,7 +241,7 @@ Value start_of(const Tile1& t, const Start& start, const std::string& name) {
 }
 
 Value negated_start(const Tile1& t, const Place& sum) {
-  const int factor = start_factor(contract_of(t.v), *t.v.family.rhs, t.v.rhs.order.kr);
+  const int factor = start_factor(t.v);
   const int shift = std::countr_zero(static_cast<unsigned>(-factor));
   const Value loaded = load_dup32(t, sum, "sum_of_codes");
   return t.b.op(OpCode::shl, {loaded}, {.bits = 32, .imm = shift}, "sum_of_codes", Role::operand);

@@ -26,9 +26,7 @@ class CodePairs {
         beyond_(beyond_codes(t, t.rhs, FieldKind::scales)),
         steps_beyond_(has_steps(t.v.rhs) ? beyond_codes(t, t.rhs, FieldKind::scale_steps)
                                          : no_value),
-        lowest_(has(FieldKind::minimums)
-                    ? 0
-                    : start_factor(contract_of(t.v), *t.v.family.rhs, t.v.rhs.order.kr)) {
+        lowest_(has(FieldKind::minimums) ? 0 : start_factor(t.v)) {
     const int64_t codes = int64_t{1} << bits(t.v.rhs.element);
     const bool looks_up = t.b.isa().has(OpCode::look_up_32) && t.lanes() == Length{codes};
     if (looks_up && top_bits(t.v.rhs) == 0) {
@@ -47,11 +45,11 @@ class CodePairs {
 
   void begin_block(const std::vector<Value>& block) {
     const std::vector<Value> rhs = moved_beyond(t_, block, beyond_);
-    scales_ = scales_of_block(t_, rhs, steps_, all_columns(t_));
+    scales_ = scales_of_block(t_, rhs, steps_);
     bases_.clear();
     if (has(FieldKind::minimums)) {
       const Value zero = t_.b.op(OpCode::zero, {}, {}, "zero", Role::operand);
-      for (const Value negated : negated_minimums(t_, rhs, steps_, all_columns(t_))) {
+      for (const Value negated : negated_minimums(t_, rhs, steps_)) {
         bases_.push_back(t_.b.op(OpCode::fsub, {zero, negated}, {}, "base", Role::operand));
       }
       return;

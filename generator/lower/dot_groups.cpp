@@ -29,7 +29,7 @@ class GroupDot : public Multiplier {
         table_decoder_(v),
         decoder_(v),
         distance_(v.rhs.order.distance),
-        middle_(-start_factor(contract_of(v), *v.family.rhs, v.rhs.order.kr)) {}
+        middle_(-start_factor(v)) {}
 
   [[nodiscard]] int64_t group() const override {
     return deep_ ? depth_k() : segment_lanes * lane_k;

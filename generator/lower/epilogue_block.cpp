@@ -112,11 +112,15 @@ static std::vector<Value> number_columns(const Tile1& t, const std::vector<Value
   return vectors;
 }
 
-std::vector<Value> block_columns(const Tile1& t, const std::vector<Value>& rhs, FieldKind kind) {
+std::vector<Value> block_columns(const Tile1& t, const std::vector<Value>& rhs, FieldKind kind,
+                                 Columns columns) {
   const bool are_numbers = field_of(*t.rhs.layout, kind).type == ElementType::i8;
   if (are_numbers && !t.places.empty()) return number_columns(t, rhs, kind);
+  if (columns.count == 0) columns.count = t.vectors();
   std::vector<Value> vectors;
-  for (int64_t j = 0; j < t.vectors(); ++j) vectors.push_back(column_scale(t, rhs, j, kind));
+  for (int64_t j = columns.first; j < columns.first + columns.count; ++j) {
+    vectors.push_back(column_scale(t, rhs, j, kind));
+  }
   return vectors;
 }
 
@@ -179,16 +183,11 @@ std::vector<Place> all_in_block(const Tile1& t, const std::vector<Value>& lhs, F
   return places;
 }
 
-/// Whether accumulators start from sums of rows' codes.
-bool has_starts(const Variant& v) {
-  return start_factor(contract_of(v), *v.family.rhs, v.rhs.order.kr) != 0;
-}
-
 /// Accumulators before a block.
 std::vector<Value> start_block(const Tile1& t, Multiplier& multiplier,
                                const std::vector<Value>& lhs) {
   std::vector<Start> starts;
-  if (has_starts(t.v)) {
+  if (start_factor(t.v) != 0) {
     for (const Place& at : all_in_block(t, lhs, FieldKind::sums)) starts.push_back({at});
   }
   return multiplier.start(t, starts);
@@ -200,7 +199,7 @@ std::vector<Value> negated_middles(const Tile1& t, Multiplier& multiplier,
                                    const std::vector<Value>& rhs, const std::vector<Value>& scales,
                                    const BlockSteps& steps) {
   const int code = code_of_zero(contract_of(t.v), *t.v.family.rhs);
-  if (code == 0) return negated_minimums(t, rhs, steps, all_columns(t));
+  if (code == 0) return negated_minimums(t, rhs, steps);
   const bool are_plain = steps.minimums.empty() && !has_raw_blocks(t.v);
   const std::vector<Value> codes = multiplier.zero_factors(t, -static_cast<float>(code));
   const std::vector<Value> units = are_plain                ? std::vector<Value>{}
@@ -234,8 +233,7 @@ std::vector<Value> add_block_above_minimums(const Tile1& t, Multiplier& multipli
                                             const KState& at, const std::vector<Value>& sums,
                                             const std::vector<Value>& acc,
                                             const BlockSteps& steps) {
-  const Columns all = all_columns(t);
-  const std::vector<Value> scales = scales_of_block(t, at.rhs, steps, all);
+  const std::vector<Value> scales = scales_of_block(t, at.rhs, steps);
   const std::vector<Value> columns = multiplier.column_scales(t, scales);
   const std::vector<Value> middles =
       multiplier.column_scales(t, negated_middles(t, multiplier, at.rhs, scales, steps));
@@ -315,8 +313,7 @@ std::vector<Value> add_block(const Tile1& t, Multiplier& multiplier, const KStat
   if (field_index(*t.rhs.layout, FieldKind::offsets) >= 0) {
     return add_block_and_offsets(t, multiplier, at, sums, acc);
   }
-  const std::vector<Value> columns =
-      multiplier.column_scales(t, scales_of_block(t, at.rhs, steps, all_columns(t)));
+  const std::vector<Value> columns = multiplier.column_scales(t, scales_of_block(t, at.rhs, steps));
   std::vector<Value> reals = multiplier.reals(t, acc);
   Totals totals(t, multiplier.totals(), at.carried);
   if (field_index(*t.rhs.layout, FieldKind::zero_points) >= 0) {
@@ -398,7 +395,7 @@ class BlockAdder {
   std::vector<Value> long_block(KState& block) {
     const bool from_end = is_behind_codes(t_.v.lhs, FieldKind::sums);
     const std::vector<Value> sums =
-        from_end && has_starts(t_.v) ? ends_of_codes(t_, block.lhs, t_.v.lhs) : block.lhs;
+        from_end && start_factor(t_.v) != 0 ? ends_of_codes(t_, block.lhs, t_.v.lhs) : block.lhs;
     const auto multiply = [&](const auto& lhs, const auto& rhs, std::vector<Value> acc, int64_t g) {
       step(lhs, rhs, g, acc);
       return acc;

@@ -39,7 +39,7 @@ class BlockTiles {
         has_offsets_(field_index(*t.rhs.layout, FieldKind::offsets) >= 0),
         has_minimums_(field_index(*t.rhs.layout, FieldKind::minimums) >= 0),
         has_zeros_(field_index(*t.rhs.layout, FieldKind::zero_points) >= 0),
-        middle_(-start_factor(contract_of(t.v), *t.v.family.rhs, t.v.rhs.order.kr)) {}
+        middle_(-start_factor(t.v)) {}
 
   /// The blocks' totals, a tile for each vector of columns. A loop for each number of groups, of
   /// which one runs.

@@ -34,10 +34,9 @@ namespace {
 /// keeps sums for zero points of columns.
 std::vector<Start> make_starts(const Tile1& t) {
   std::vector<Start> starts;
-  const OperandContract& contract = contract_of(t.v);
-  if (start_factor(contract, *t.v.family.rhs, t.v.rhs.order.kr) == 0) return starts;
+  if (start_factor(t.v) == 0) return starts;
   const std::vector<Value> pointers = field_pointers(t, t.lhs, FieldKind::sums);
-  const bool ready = loads_starts(contract);
+  const bool ready = loads_starts(contract_of(t.v));
   const Value zero = ready ? no_value : t.b.op(OpCode::zero, {}, {}, "zero", Role::operand);
   for (int64_t r = 0; r < t.v.tile.m.fixed; ++r) {
     const Place sum = lhs_row(t, pointers, r, FieldKind::sums);

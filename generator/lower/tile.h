@@ -382,8 +382,13 @@ Value column_scale(const Tile1& t, const std::vector<Value>& rhs, int64_t vector
                    FieldKind kind = FieldKind::scales);
 /// Such cursors moved by what beyond_codes() gives; none: as they are.
 std::vector<Value> moved_beyond(const Tile1& t, std::vector<Value> cursors, Value beyond);
-/// Likewise of all the tile's columns.
-std::vector<Value> block_columns(const Tile1& t, const std::vector<Value>& rhs, FieldKind kind);
+/// Vectors of the tile's columns.
+struct Columns {
+  int64_t first = 0, count = 0;  ///< 0: all of them
+};
+/// column_scale() of those.
+std::vector<Value> block_columns(const Tile1& t, const std::vector<Value>& rhs, FieldKind kind,
+                                 Columns columns = {});
 /// Whether a field of long blocks stands behind their codes.
 bool is_behind_codes(const Layout& layout, FieldKind kind);
 /// Cursors from a long block's start to where its codes end.

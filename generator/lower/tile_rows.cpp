@@ -21,7 +21,7 @@ class TileRows {
         sum_of_(sum_of),
         begin_(begin),
         is_part_(t.v.family.operation == Operation::part),
-        has_starts_(start_factor(contract_of(t.v), *t.v.family.rhs, t.v.rhs.order.kr) != 0) {
+        has_starts_(start_factor(t.v) != 0) {
     if (can_stream_outputs(t.v)) stream_ = whether_to_stream();
     if (is_part_ && t.v.family.dst == ElementType::i32) {  // without any field
       output_.emplace(t);

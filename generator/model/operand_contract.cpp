@@ -233,6 +233,10 @@ int start_factor(const OperandContract& contract, const Format& rhs, int kr) {
   return two_lanes ? -offset / 2 : -offset;
 }
 
+int start_factor(const Variant& v) {
+  return start_factor(contract_of(v), *v.family.rhs, v.rhs.order.kr);
+}
+
 int code_of_zero(const OperandContract& contract, const Format& rhs) {
   return counts_from_lowest(contract, rhs) ? 0 : middle_code(rhs);
 }

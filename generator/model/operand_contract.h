@@ -65,6 +65,7 @@ bool looks_up_codes(const OperandContract& contract);
 /// by halves where two lanes add up to one output. Minus a power of two; 0: weights have their
 /// signs, or minimums from whose codes they count.
 int start_factor(const OperandContract& contract, const Format& rhs, int kr);
+int start_factor(const Variant& variant);
 /// Whether sums are in accumulator tiles that vectors are multiplied into.
 bool sums_in_tiles(const OperandContract& contract);
 /// Of weights with minimums, the code that is multiplied as 0, counted from the lowest one.
