@@ -99,17 +99,11 @@ class DepthwiseWriter {
       c.scales = load_columns(t, field_pointers(t, t.rhs, FieldKind::scales), "scale");
     const std::vector<Place> biases = bias_places(t, field_pointers(t, t.rhs, FieldKind::bias));
     // One lane is never at an edge.
-    if (v_.tile.n == Length{1}) return whole_channels(c, biases);
+    if (v_.tile.n == Length{1}) return all_channels(c, biases, true);
     const Value whole = b_.op(OpCode::length, {}, {.offset = v_.tile.n});
     b_.branch(
-        left, Compare::at_least, whole, [&] { whole_channels(c, biases); },
-        [&] { some_channels(c, biases); });
-  }
-
-  void whole_channels(Channels& c, const std::vector<Place>& biases) {
-    c.bias.clear();
-    for (const Place& at : biases) c.bias.push_back(load_bias(c.t, at));
-    all_pixels(c);
+        left, Compare::at_least, whole, [&] { all_channels(c, biases, true); },
+        [&] { all_channels(c, biases, false); });
   }
 
   void all_pixels(const Channels& c) {
@@ -120,22 +114,22 @@ class DepthwiseWriter {
         [&] { single_pixels(c); });
   }
 
-  void some_channels(Channels& c, const std::vector<Place>& biases) {
+  void all_channels(Channels c, const std::vector<Place>& biases, bool whole) {
     const Tile1& t = c.t;
-    c.whole = false;
-    c.bias.clear();
-    if (c.output.has_masks()) {
+    c.whole = whole;
+    if (!whole && c.output.has_masks()) {
       c.exist = column_predicates(t);
-    } else {
+    } else if (!whole) {
       c.last = b_.op(OpCode::isub, {t.n_left, b_.constant(1)});
     }
     for (int64_t j = 0; j < vectors_; ++j) {
       const Place& at = biases[static_cast<size_t>(j)];
-      c.bias.push_back(c.exist.empty() ? load_bias_lanes(t, biases, c.last, j)
-                                       : load_bias(t, at, c.exist[static_cast<size_t>(j)]));
+      c.bias.push_back(whole             ? load_bias(t, at)
+                       : c.exist.empty() ? load_bias_lanes(t, biases, c.last, j)
+                                         : load_bias(t, at, c.exist[static_cast<size_t>(j)]));
     }
     // The longer vectors are, the more channels lie at an edge.
-    v_.isa->vector_bytes.is_fixed() ? single_pixels(c) : all_pixels(c);
+    whole || !v_.isa->vector_bytes.is_fixed() ? all_pixels(c) : single_pixels(c);
   }
 
   // ---- tiles of pixels ----
