@@ -105,13 +105,10 @@ Value multiply_add(const Tile1& t, Value weights, Value a, Value sum) {
   return multiply_add(t.b, weights, a, sum, "acc", Role::accumulator);
 }
 
-int64_t fma_depth(const Variant& v) {
+std::unique_ptr<Multiplier> make_fma(const Variant& v, bool single) {
+  // Vectors of activations pay where an operand can be one lane.
   const bool lanes = v.isa->has(OpCode::fma_lane) && v.knobs.unroll_k >= segment_lanes;
-  return lanes ? segment_lanes : 1;
-}
-
-std::unique_ptr<Multiplier> make_fma(const Variant& v, int64_t depth) {
-  return std::make_unique<Fma>(v, depth);
+  return std::make_unique<Fma>(v, lanes && !single ? segment_lanes : 1);
 }
 
 }  // namespace tw

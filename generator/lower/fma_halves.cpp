@@ -20,8 +20,6 @@ class FmaHalves : public Multiplier {
 
   [[nodiscard]] int64_t group() const override { return depth_; }
 
-  void prepare(const Tile1& /*none*/) override {}
-
   std::vector<Value> start(const Tile1& t, const std::vector<Start>& /*none*/) override {
     std::vector<Value> all;
     for (int64_t i = 0; i < sets_ * rows_ * in_row(); ++i) {
@@ -96,13 +94,10 @@ class FmaHalves : public Multiplier {
 
 }  // namespace
 
-int64_t halves_depth(const Variant& v) {
+std::unique_ptr<Multiplier> make_fma_halves(const Variant& v, bool single) {
   constexpr int64_t in_segment = 2 * segment_lanes;
-  return v.knobs.unroll_k >= in_segment ? in_segment : 1;
-}
-
-std::unique_ptr<Multiplier> make_fma_halves(const Variant& v, int64_t depth) {
-  return std::make_unique<FmaHalves>(v, depth);
+  const bool lanes = v.knobs.unroll_k >= in_segment;
+  return std::make_unique<FmaHalves>(v, lanes && !single ? in_segment : 1);
 }
 
 }  // namespace tw

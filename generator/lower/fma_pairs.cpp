@@ -19,8 +19,6 @@ class FmaPairs : public Multiplier {
 
   [[nodiscard]] int64_t group() const override { return depth_; }
 
-  void prepare(const Tile1& /*none*/) override {}
-
   std::vector<Value> start(const Tile1& t, const std::vector<Start>& /*none*/) override {
     std::vector<Value> all;
     for (int64_t i = 0; i < sets_ * rows_ * vectors_; ++i) {
@@ -58,8 +56,8 @@ class FmaPairs : public Multiplier {
 
 }  // namespace
 
-std::unique_ptr<Multiplier> make_fma_pairs(const Variant& v, int64_t depth) {
-  return std::make_unique<FmaPairs>(v, depth);
+std::unique_ptr<Multiplier> make_fma_pairs(const Variant& v, bool single) {
+  return std::make_unique<FmaPairs>(v, single ? 1 : 2);
 }
 
 }  // namespace tw

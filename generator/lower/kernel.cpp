@@ -163,9 +163,10 @@ Walk pop(const std::vector<Value>& values, size_t& at, Span s) {
   return walk;
 }
 
-/// None where the sums are in accumulator tiles.
-std::unique_ptr<Multiplier> make_multiplier(const Variant& v, Contraction contraction) {
-  switch (contraction) {
+/// None where the sums are in accumulator tiles. `single`: of rows of floats that are not packed,
+/// for one value of k at a time.
+std::unique_ptr<Multiplier> make_multiplier(const Variant& v, bool single = false) {
+  switch (contract_of(v).contraction) {
     case Contraction::dot_depth:
       return make_depth_dot(v);
     case Contraction::dot_column:
@@ -177,11 +178,11 @@ std::unique_ptr<Multiplier> make_multiplier(const Variant& v, Contraction contra
     case Contraction::mmla:
       return make_mmla(v);
     case Contraction::fma:
-      return make_fma(v, fma_depth(v));
+      return make_fma(v, single);
     case Contraction::fma_halves:
-      return make_fma_halves(v, halves_depth(v));
+      return make_fma_halves(v, single);
     case Contraction::fma_pairs:
-      return make_fma_pairs(v, 2);
+      return make_fma_pairs(v, single);
     case Contraction::dot_groups:
       return v.rhs.block != 0 ? make_group_sums(v) : nullptr;
     case Contraction::outer:
@@ -189,14 +190,6 @@ std::unique_ptr<Multiplier> make_multiplier(const Variant& v, Contraction contra
       break;
   }
   return nullptr;
-}
-
-/// Of rows of floats that are not packed, for one value of k at a time.
-std::unique_ptr<Multiplier> make_single(const Variant& v) {
-  const Contraction contraction = contract_of(v).contraction;
-  if (contraction == Contraction::fma_halves) return make_fma_halves(v, 1);
-  if (contraction == Contraction::fma_pairs) return make_fma_pairs(v, 1);
-  return make_fma(v, 1);
 }
 
 class KernelWriter {
@@ -207,7 +200,7 @@ class KernelWriter {
         b_(v.code_name(), *v.isa),
         lhs_span_(span(v.tile.m, v.lhs.panel, "m")),
         rhs_span_(span(v.tile.n, v.rhs.panel, "n")),
-        multiplier_(make_multiplier(v, contract_of(v).contraction)) {}
+        multiplier_(make_multiplier(v)) {}
 
   Program write() {
     const Value n = b_.arg(ArgField::n);
@@ -360,8 +353,8 @@ class KernelWriter {
   [[nodiscard]] bool is_indirect() const { return v_.family.operation == Operation::indirect; }
 
   Rows sums(const Tile1& t) {
-    if (is_indirect()) return indirect_sums(t, *multiplier_, *make_single(v_));
-    if (is_unpacked(v_.lhs)) return float_sums(t, *multiplier_, *make_single(v_));
+    if (is_indirect()) return indirect_sums(t, *multiplier_, *make_multiplier(v_, true));
+    if (is_unpacked(v_.lhs)) return float_sums(t, *multiplier_, *make_multiplier(v_, true));
     if (is_float(*v_.family.lhs)) return multiplier_->finish(t, multiply_all(t, *multiplier_, {}));
     return v_.rhs.block != 0 ? block_sums(t, *multiplier_) : channel_sums(t, *multiplier_);
   }

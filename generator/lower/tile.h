@@ -235,7 +235,7 @@ class Accumulation {
   /// k values that step() handles.
   [[nodiscard]] virtual int64_t group() const = 0;
   /// Makes what every step needs, before any loop over k.
-  virtual void prepare(const Tile1& t) = 0;
+  virtual void prepare(const Tile1& /*t*/) {}
   /// Accumulators before the first step; `starts`: of each lhs row, empty when sums start at 0.
   virtual std::vector<Value> start(const Tile1& t, const std::vector<Start>& starts) = 0;
   /// Before the steps of a block whose scales are the weights' own; `rhs`: as for column_scale().
@@ -322,16 +322,12 @@ std::unique_ptr<Multiplier> make_mmla(const Variant& v);
 Value multiply_add(Builder& b, Value x, Value a, Value sum, const std::string& name, Role role);
 /// The same of a tile's accumulators.
 Value multiply_add(const Tile1& t, Value weights, Value a, Value sum);
-/// For floats: sums are f32. `depth`: values of k in a group.
-std::unique_ptr<Multiplier> make_fma(const Variant& v, int64_t depth);
+/// For floats: sums are f32. `single`: a value of k at a time, where k ends.
+std::unique_ptr<Multiplier> make_fma(const Variant& v, bool single);
 /// Of operands of 16 bits, whose sums are f32, or f16.
-std::unique_ptr<Multiplier> make_fma_halves(const Variant& v, int64_t depth);
-/// The same of weights in pairs of k; `depth`: 2, or 1 where k ends.
-std::unique_ptr<Multiplier> make_fma_pairs(const Variant& v, int64_t depth);
-/// The depth at which vectors of activations pay: as many as a segment holds, where an operand can
-/// be one lane; 1 elsewhere.
-int64_t fma_depth(const Variant& v);
-int64_t halves_depth(const Variant& v);
+std::unique_ptr<Multiplier> make_fma_halves(const Variant& v, bool single);
+/// The same of weights in pairs of k.
+std::unique_ptr<Multiplier> make_fma_pairs(const Variant& v, bool single);
 /// One whose sums are in accumulator tiles, [block of rows][vector of columns].
 class TileMultiplier : public Accumulation {
  public:
