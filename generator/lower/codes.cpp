@@ -354,9 +354,7 @@ std::vector<Value> Multiplier::row_scales(const Tile1& t, const std::vector<Plac
   std::vector<Value> all;
   for (size_t r = 0; r < rows.size(); ++r) {
     for (int64_t j = 0; j < t.vectors(); ++j) {
-      all.push_back(t.b.op(OpCode::load_dup, {rows[r].pointer},
-                           {.bits = 32, .offset = rows[r].offset}, fmt::format("scale_row_{}", r),
-                           Role::operand));
+      all.push_back(load_dup32(t, rows[r], fmt::format("scale_row_{}", r)));
     }
   }
   return all;

@@ -12,28 +12,6 @@
 namespace tw {
 namespace {
 
-/// A vector's two codes in a byte belong to the columns of two vectors of int8.
-class Nibbles {
- public:
-  explicit Nibbles(const Tile1& t)
-      : t_(t),
-        mask_(splat32(t.b, 0x0f0f0f0fU, "mask", Role::mask)),
-        lowest_(splat32(t.b, 0xf8f8f8f8U, "lowest", Role::mask)) {}
-
-  [[nodiscard]] Value high(Value raw) const {
-    return t_.b.op(OpCode::sar, {raw}, {.bits = 8, .imm = 4}, "high", Role::operand);
-  }
-  /// Kept as code + 8.
-  [[nodiscard]] Value low(Value raw) const {
-    const Value code = t_.b.op(OpCode::and_, {raw, mask_}, {}, "low", Role::operand);
-    return t_.b.op(OpCode::add, {code, lowest_}, {.bits = 8}, "low", Role::operand);
-  }
-
- private:
-  const Tile1& t_;
-  Value mask_, lowest_;
-};
-
 /// The layout of the same codes in a byte each.
 Layout in_bytes(Layout codes) {
   codes.element = codes.fields.front().type = ElementType::i8;
@@ -78,14 +56,19 @@ void decode_to_codes(const Tile1& t, Value to) {
   const Length vector = b.isa().vector_bytes;
   const int64_t step = codes.k_multiple, kr = codes.order.kr;
   const int64_t vectors = ratio(codes.panel * kr, vector) / 2;  // of codes, in a group
-  const Nibbles nibbles(t);
+  const Value mask = splat32(b, 0x0f0f0f0fU, "mask", Role::mask);
+  const Value lowest = splat32(b, 0xf8f8f8f8U, "lowest", Role::mask);
   const Value count = b.op(OpCode::idiv, {t.padded, b.constant(step)}, {}, "k_steps");
   const auto body = [&](const auto& /*lhs*/, const auto& rhs, std::vector<Value> at, int64_t g) {
     for (int64_t j = 0; j < vectors; ++j) {
       const Value raw = load_codes(t, rhs, j, g * kr);
       const Length first = vector * (2 * (g * vectors + j));
-      b.op(OpCode::store, {at.front(), nibbles.high(raw)}, {.offset = first});
-      b.op(OpCode::store, {at.front(), nibbles.low(raw)}, {.offset = first + vector});
+      // A byte's codes are of the columns of two vectors of int8; the low one is kept as code + 8.
+      const Value high = b.op(OpCode::sar, {raw}, {.bits = 8, .imm = 4}, "high", Role::operand);
+      b.op(OpCode::store, {at.front(), high}, {.offset = first});
+      const Value stored = b.op(OpCode::and_, {raw, mask}, {}, "low", Role::operand);
+      const Value low = b.op(OpCode::add, {stored, lowest}, {.bits = 8}, "low", Role::operand);
+      b.op(OpCode::store, {at.front(), low}, {.offset = first + vector});
     }
     if ((g + 1) * kr == step)
       at.front() = b.add(at.front(), vector * (2 * step / kr * vectors), "to");

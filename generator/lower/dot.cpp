@@ -137,17 +137,11 @@ class DepthDot : public Multiplier {
   }
 
   Rows finish(const Tile1& t, const std::vector<Value>& acc) override {
-    const std::vector<Value> sum = add_sets(t, acc, static_cast<size_t>(sets_));
-    Rows rows(static_cast<size_t>(rows_));
-    for (size_t i = 0; i < sum.size(); ++i) {
-      std::vector<Value>& row = rows[i / static_cast<size_t>(vectors_)];
-      if (lanes_ == 1) {
-        row.push_back(sum[i]);
-      } else if (i % 2 == 1) {
-        row.push_back(add_pairs(t, sum[i - 1], sum[i]));
-      }
-    }
-    return rows;
+    std::vector<Value> sum = add_sets(t, acc, static_cast<size_t>(sets_));
+    if (lanes_ == 1) return by_rows(sum, rows_);
+    for (size_t i = 0; i < sum.size() / 2; ++i) sum[i] = add_pairs(t, sum[2 * i], sum[2 * i + 1]);
+    sum.resize(sum.size() / 2);
+    return by_rows(sum, rows_);
   }
 
  private:

@@ -234,8 +234,7 @@ class GroupOutputs {
     }
     const Value scale = scales_.empty() ? no_value : of_columns(scales_, vector, "scale");
     const Value exist = column_predicate(t_, vector);
-    const Value bias = b_.op(OpCode::load_pred, {exist, bias_[j].pointer},
-                             {.bits = 32, .offset = bias_[j].offset}, "bias", Role::operand);
+    const Value bias = load_bias(t_, bias_[j], exist);
     sum = output_.scaled(sum, {scale, {row_scale_}}, bias);
     if (t_.v.family.accumulate) sum = output_.add(sum, output_.load(exist, t_.dst, vector));
     output_.store(exist, t_.dst, vector, output_.finish(sum, fmt::format("out_{}", j)));
