@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 
 #include "lower/output.h"
 #include "lower/splat.h"

@@ -15,8 +15,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
-#include <functional>
 
 #include "lower/block_scales.h"
 #include "lower/block_totals.h"

@@ -1,7 +1,5 @@
 #include "lower/output.h"
 
-#include <bit>
-
 #include "lower/quantize.h"
 #include "lower/splat.h"
 #include "lower/widen.h"
