@@ -149,8 +149,8 @@ class BlockTiles {
     return sums(block, started(block, {zero("sum", vector)}),
                 [&](const auto& lhs, const auto& rhs, std::vector<Value> one, int64_t g) {
                   all[at] = one[0];
-                  how_->step_vector(t_, code_cursors(t_.v.lhs, lhs), code_cursors(t_.v.rhs, rhs), g,
-                                    vector, all);
+                  how_->step_columns(t_, code_cursors(t_.v.lhs, lhs), code_cursors(t_.v.rhs, rhs),
+                                     g, {vector, 1}, all);
                   return std::vector<Value>{all[at]};
                 })
         .front();

@@ -6,6 +6,8 @@
 // of a table, and are multiplied by their scales first.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "lower/output.h"
 #include "lower/splat.h"
 #include "model/operand_contract.h"
@@ -62,35 +64,23 @@ class Outer : public TileMultiplier {
 
   void step(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs, int64_t g,
             std::vector<Value>& tiles) override {
-    if (halves_) return multiply_halves(t, lhs, rhs, g * nibbles_k, tiles);
-    if (operands() > 1) {
-      multiply_depths(t, lhs, rhs, g, {0, vectors_}, tiles);
-      return;
-    }
-    const int64_t k = g * group();
-    const std::vector<Value> a = load_rows(t, lhs, k);
-    for (int64_t j = 0; j < vectors_; j += together()) {
-      const std::vector<Value> columns = load_columns(t, rhs, j, k);
-      for (int64_t i = 0; i < blocks_; ++i) {
-        for (int64_t of = 0; of < together(); ++of) {
-          multiply(t, a[static_cast<size_t>(i)], columns[static_cast<size_t>(of)], i, j + of,
-                   tiles);
-        }
-      }
-    }
+    step_columns(t, lhs, rhs, g, {0, vectors_}, tiles);
   }
 
-  void step_vector(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs,
-                   int64_t g, int64_t vector, std::vector<Value>& tiles) override {
-    if (operands() > 1) return multiply_depths(t, lhs, rhs, g, {vector, vector + 1}, tiles);
+  void step_columns(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs,
+                    int64_t g, Columns columns, std::vector<Value>& tiles) override {
+    if (halves_) return multiply_halves(t, lhs, rhs, g * nibbles_k, tiles);
+    if (operands() > 1) return multiply_depths(t, lhs, rhs, g, columns, tiles);
     const int64_t k = g * group();
     const std::vector<Value> a = load_rows(t, lhs, k);
-    const int64_t of = vector % together();
-    const Value b = pair_ == NibblePair::none
-                        ? load_codes(t, rhs, vector, k, "b")
-                        : load_columns(t, rhs, vector - of, k)[static_cast<size_t>(of)];
-    for (int64_t i = 0; i < blocks_; ++i) {
-      multiply(t, a[static_cast<size_t>(i)], b, i, vector, tiles);
+    const int64_t count = std::min(columns.count, together());
+    for (int64_t j = columns.first; j < columns.first + columns.count; j += count) {
+      const std::vector<Value> b = load_columns(t, rhs, {j, count}, k);
+      for (int64_t i = 0; i < blocks_; ++i) {
+        for (int64_t of = 0; of < count; ++of) {
+          multiply(t, a[static_cast<size_t>(i)], b[static_cast<size_t>(of)], i, j + of, tiles);
+        }
+      }
     }
   }
 
@@ -123,26 +113,21 @@ class Outer : public TileMultiplier {
     return pair_ == NibblePair::next ? table_decoder_.count() : 2;
   }
 
-  /// Vectors of columns from `begin` on.
-  struct Range {
-    int64_t begin, end;
-  };
-
   /// The low codes of all before the higher ones: a tile's next turn is far off.
   void multiply_depths(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs,
-                       int64_t g, Range vectors, std::vector<Value>& tiles) const {
+                       int64_t g, Columns columns, std::vector<Value>& tiles) const {
     const Layout& layout = *t.rhs.layout;
     const int64_t k = first_k(layout, g);
     std::vector<std::vector<Value>> codes;  // [vector][operand]
-    for (int64_t j = vectors.begin; j < vectors.end; ++j) {
-      codes.push_back(decoder_.load(t, rhs, j, k));
+    for (int64_t j = 0; j < columns.count; ++j) {
+      codes.push_back(decoder_.load(t, rhs, columns.first + j, k));
     }
     for (int64_t i = 0; i < operands(); ++i) {
       const std::vector<Value> a = load_rows(t, lhs, k + i * layout.order.distance);
-      for (int64_t j = vectors.begin; j < vectors.end; ++j) {
-        const Value b = codes[static_cast<size_t>(j - vectors.begin)][static_cast<size_t>(i)];
+      for (int64_t j = 0; j < columns.count; ++j) {
+        const Value b = codes[static_cast<size_t>(j)][static_cast<size_t>(i)];
         for (int64_t block = 0; block < blocks_; ++block) {
-          multiply(t, a[static_cast<size_t>(block)], b, block, j, tiles);
+          multiply(t, a[static_cast<size_t>(block)], b, block, columns.first + j, tiles);
         }
       }
     }
@@ -190,17 +175,25 @@ class Outer : public TileMultiplier {
     return a;
   }
 
-  /// Operands of a vector of columns and of those that are loaded with it.
+  /// Operands of columns, some or all of those that are loaded together.
   [[nodiscard]] std::vector<Value> load_columns(const Tile1& t, const std::vector<Value>& rhs,
-                                                int64_t vector, int64_t k) const {
+                                                Columns columns, int64_t k) const {
+    std::vector<Value> all;
     if (pair_ == NibblePair::none) {
-      const Value even = load_codes(t, rhs, vector, k, "b");
-      return {even, load_codes(t, rhs, vector + 1, k, "b")};
+      for (int64_t j = 0; j < columns.count; ++j) {
+        all.push_back(load_codes(t, rhs, columns.first + j, k, "b"));
+      }
+      return all;
     }
-    const Value raw = load_codes(t, rhs, vector / together(), k);
-    if (!is_raw()) return table_decoder_(t, raw, vector);
-    const std::string name = fmt::format("lo_{}", vector);
-    return {raw, t.b.op(OpCode::and_, {raw, mask_}, {}, name, Role::operand)};
+    const int64_t of = columns.first % together(), first = columns.first - of;
+    const Value raw = load_codes(t, rhs, first / together(), k);
+    if (is_raw()) {
+      const std::string name = fmt::format("lo_{}", first);
+      all = {raw, t.b.op(OpCode::and_, {raw, mask_}, {}, name, Role::operand)};
+    } else {
+      all = table_decoder_(t, raw, first);
+    }
+    return {all.begin() + of, all.begin() + of + columns.count};
   }
 
   void multiply(const Tile1& t, Value a, Value b, int64_t block, int64_t vector,

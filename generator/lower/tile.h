@@ -228,6 +228,10 @@ Rows by_rows(const std::vector<Value>& vectors, int64_t rows);
 /// nibbles alone.
 Value high_sum(const Tile1& t, Value high, Value low);
 
+/// Vectors of the tile's columns.
+struct Columns {
+  int64_t first = 0, count = 0;  ///< 0: all of them
+};
 /// How a group of k values is multiplied: a technique with its decoder.
 class Accumulation {
  public:
@@ -335,10 +339,10 @@ class TileMultiplier : public Accumulation {
   /// `negated`: minus that row's start in every lane, no_value when the layout keeps no sums.
   virtual Value row_sum(const Tile1& t, const std::vector<Value>& tiles, int64_t block,
                         int64_t vector, Value row, Value negated) = 0;
-  /// step() for one vector of columns only.
-  virtual void step_vector(const Tile1& t, const std::vector<Value>& lhs,
-                           const std::vector<Value>& rhs, int64_t g, int64_t vector,
-                           std::vector<Value>& tiles) = 0;
+  /// step() for one vector of columns, or for all of them.
+  virtual void step_columns(const Tile1& t, const std::vector<Value>& lhs,
+                            const std::vector<Value>& rhs, int64_t g, Columns columns,
+                            std::vector<Value>& tiles) = 0;
 };
 std::unique_ptr<TileMultiplier> make_outer(const Variant& v);
 
@@ -378,10 +382,6 @@ Value column_scale(const Tile1& t, const std::vector<Value>& rhs, int64_t vector
                    FieldKind kind = FieldKind::scales);
 /// Such cursors moved by what beyond_codes() gives; none: as they are.
 std::vector<Value> moved_beyond(const Tile1& t, std::vector<Value> cursors, Value beyond);
-/// Vectors of the tile's columns.
-struct Columns {
-  int64_t first = 0, count = 0;  ///< 0: all of them
-};
 /// column_scale() of those.
 std::vector<Value> block_columns(const Tile1& t, const std::vector<Value>& rhs, FieldKind kind,
                                  Columns columns = {});
