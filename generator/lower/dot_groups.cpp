@@ -112,55 +112,42 @@ class GroupDot : public Multiplier {
         for (int64_t of = 0; of < decoder_.operands(); ++of) {
           const int64_t at = k + of * distance_;
           const auto operand = static_cast<size_t>(of);
-          Value& tile = tiles[static_cast<size_t>(i)];
-          tile = t.b.op(OpCode::tile_dot4_s8s8_lane,
-                        {tile, codes[0][operand], codes[1][operand], codes[2][operand],
-                         codes[3][operand], segments[static_cast<size_t>(at / segment_k)]},
-                        {.imm = at % segment_k / lane_k}, "tile", Role::accumulator);
+          multiply(t, {codes[0][operand], codes[1][operand], codes[2][operand], codes[3][operand]},
+                   segments[static_cast<size_t>(at / segment_k)], at % segment_k / lane_k,
+                   tiles[static_cast<size_t>(i)]);
         }
       }
     }
   }
 
-  /// A vector of packed codes, for one lane of activations after the other.
-  using Raw = std::array<Value, segment_lanes>;
-
   /// The first lanes of a segment.
   void multiply_lanes(const Tile1& t, const std::vector<Value>& rhs, Value a, int64_t k,
                       int64_t lanes, std::vector<Value>& tiles) const {
+    const int64_t count = group_vectors / columns_;  // of codes
     for (int64_t i = 0; i < groups_; ++i) {
-      std::vector<Raw> raw;
-      for (int64_t j = 0; j < group_vectors / columns_; ++j) {
-        raw.push_back(load(t, rhs, group_vectors / columns_ * i + j, k, lanes));
+      std::vector<std::vector<Value>> raw;  // [vector][lane]
+      for (int64_t j = count * i; j < count * (i + 1); ++j) {
+        raw.emplace_back();
+        for (int64_t lane = 0; lane < lanes; ++lane) {
+          raw.back().push_back(load_codes(t, rhs, j, k + lane * lane_k));
+        }
       }
       for (int64_t lane = 0; lane < lanes; ++lane) {
-        multiply(t, raw, a, lane, tiles[static_cast<size_t>(i)]);
+        std::vector<Value> b;
+        for (int64_t j = 0; j < count; ++j) {
+          const Value codes = raw[static_cast<size_t>(j)][static_cast<size_t>(lane)];
+          const std::vector<Value> operands =
+              columns_ == 1 ? std::vector{codes} : table_decoder_(t, codes, columns_ * j);
+          b.insert(b.end(), operands.begin(), operands.end());
+        }
+        multiply(t, b, a, lane, tiles[static_cast<size_t>(i)]);
       }
     }
   }
 
-  [[nodiscard]] static Raw load(const Tile1& t, const std::vector<Value>& rhs, int64_t vector,
-                                int64_t k, int64_t lanes) {
-    Raw raw{};
-    for (int64_t lane = 0; lane < lanes; ++lane) {
-      raw[static_cast<size_t>(lane)] = load_codes(t, rhs, vector, k + lane * lane_k);
-    }
-    return raw;
-  }
-
-  void multiply(const Tile1& t, const std::vector<Raw>& raw, Value a, int64_t lane,
-                Value& tile) const {
-    std::vector<Value> b;
-    for (size_t j = 0; j < raw.size(); ++j) {
-      const Value codes = raw[j][static_cast<size_t>(lane)];
-      if (columns_ == 1) {
-        b.push_back(codes);
-        continue;
-      }
-      for (const Value operand : table_decoder_(t, codes, columns_ * static_cast<int64_t>(j))) {
-        b.push_back(operand);
-      }
-    }
+  /// `b`: four vectors of columns.
+  static void multiply(const Tile1& t, const std::vector<Value>& b, Value a, int64_t lane,
+                       Value& tile) {
     tile = t.b.op(OpCode::tile_dot4_s8s8_lane, {tile, b[0], b[1], b[2], b[3], a}, {.imm = lane},
                   "tile", Role::accumulator);
   }
