@@ -140,7 +140,7 @@ Value Decoder::finished(const Tile1& t, Packed& packed, int64_t i, Value code) c
   if (top_bits_ == 0) return value_of(t, code, packed.vector);
   const int64_t k = packed.k + i * t.rhs.layout->order.distance;
   const TopsAt at = tops_at(t, packed.vector, k);
-  const Value top = top_of(t, at, packed.cursor, packed.tops);
+  const Value top = top_of(t, at, packed);
   const std::string name = fmt::format("code_{}", packed.vector);
   const Value whole = t.b.op(OpCode::or_, {code, top}, {}, name, Role::operand);
   return value_of(t, whole, packed.vector);
@@ -167,21 +167,22 @@ Decoder::TopsAt Decoder::tops_at(const Tile1& t, int64_t vector, int64_t k) cons
 
 /// The vector of them. Not kept for the groups that follow: registers are scarce where loads are
 /// not.
-Value Decoder::load_tops(const Tile1& t, const TopsAt& at, Value cursor, TopsAt& loaded) const {
+Value Decoder::load_tops(const Tile1& t, const TopsAt& at, Packed& packed) {
+  TopsAt& loaded = packed.tops;
   if (loaded.tops != no_value && loaded.vector == at.vector) return loaded.tops;
   const Length offset =
       block_field(*t.rhs.layout, FieldKind::tops) + t.b.isa().vector_bytes * at.vector;
-  prefetch_beside(t, cursor, offset);
+  prefetch_beside(t, packed.cursor, offset);
   loaded = at;
-  loaded.tops = t.b.op(OpCode::load, {cursor}, {.offset = offset}, "tops", Role::operand);
+  loaded.tops = t.b.op(OpCode::load, {packed.cursor}, {.offset = offset}, "tops", Role::operand);
   return loaded.tops;
 }
 
 /// Moved to above the bits of a code.
-Value Decoder::top_of(const Tile1& t, const TopsAt& at, Value cursor, TopsAt& loaded) const {
+Value Decoder::top_of(const Tile1& t, const TopsAt& at, Packed& packed) const {
   const int64_t left = bits_ - at.bit;
   const int lane = t.b.isa().has(OpCode::shl, 8) && t.b.isa().has(OpCode::shr, 8) ? 8 : 32;
-  Value moved = load_tops(t, at, cursor, loaded);
+  Value moved = load_tops(t, at, packed);
   if (left != 0) {
     moved = t.b.op(left > 0 ? OpCode::shl : OpCode::shr, {moved},
                    {.bits = lane, .imm = std::abs(left)}, "tops", Role::operand);

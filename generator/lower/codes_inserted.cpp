@@ -23,7 +23,7 @@ Value Decoder::inserted(const Tile1& t, Packed& packed, int64_t i) const {
   const TopsAt at = tops_at(t, packed.vector, k);
   const bool is_last = i + 1 == operands();
   const int64_t to = is_last ? bits_ : 0;
-  Value tops = load_tops(t, at, packed.cursor, packed.tops);
+  Value tops = load_tops(t, at, packed);
   tops =
       at.bit < to ? shift(OpCode::shl, tops, to - at.bit) : shift(OpCode::shr, tops, at.bit - to);
   if (at.bit + top_bits_ != 8 || at.bit < to) {
@@ -57,7 +57,7 @@ bool Decoder::inserts_both(const Variant& v) {
 /// those that are there.
 std::vector<Value> Decoder::with_tops(const Tile1& t, Packed& packed) const {
   const TopsAt low = tops_at(t, packed.vector, packed.k);
-  Value tops = load_tops(t, low, packed.cursor, packed.tops);
+  Value tops = load_tops(t, low, packed);
   if (low.bit != 0) {
     tops = t.b.op(OpCode::shr, {tops}, {.bits = 8, .imm = low.bit}, "tops", Role::operand);
   }

@@ -234,18 +234,16 @@ class ColumnDot : public Multiplier {
 
   Rows finish(const Tile1& t, const std::vector<Value>& acc) override {
     const std::vector<Value> sum = add_sets(t, acc, static_cast<size_t>(sets_));
-    Rows rows(static_cast<size_t>(rows_));
+    std::vector<Value> all;
     for (size_t i = 0; i < sum.size(); i += 2) {
       const Value high = high_sum(t, sum[i], sum[i + 1]);
-      std::vector<Value>& row = rows[i / static_cast<size_t>(vectors_ * 2)];
       if (kr_ == 4) {
-        row.push_back(high);
-        row.push_back(sum[i + 1]);
+        all.insert(all.end(), {high, sum[i + 1]});
       } else {
-        row.push_back(add_pairs(t, high, sum[i + 1]));
+        all.push_back(add_pairs(t, high, sum[i + 1]));
       }
     }
-    return rows;
+    return by_rows(all, rows_);
   }
 
   /// Two vectors of lanes that add up to columns in pairs give two of sums: [columns 0 1 | 4 5] of

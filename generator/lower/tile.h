@@ -164,9 +164,8 @@ class Decoder {
   [[nodiscard]] TopsAt tops_at(const Tile1& t, int64_t vector, int64_t k) const;
   [[nodiscard]] bool inserts(const Tile1& t) const;
   [[nodiscard]] Value inserted(const Tile1& t, Packed& packed, int64_t i) const;
-  [[nodiscard]] Value load_tops(const Tile1& t, const TopsAt& at, Value cursor,
-                                TopsAt& loaded) const;
-  [[nodiscard]] Value top_of(const Tile1& t, const TopsAt& at, Value cursor, TopsAt& loaded) const;
+  [[nodiscard]] static Value load_tops(const Tile1& t, const TopsAt& at, Packed& packed);
+  [[nodiscard]] Value top_of(const Tile1& t, const TopsAt& at, Packed& packed) const;
   [[nodiscard]] static bool inserts_both(const Variant& v);
   [[nodiscard]] std::vector<Value> with_tops(const Tile1& t, Packed& packed) const;
   [[nodiscard]] std::vector<Value> high_nibbles(const Tile1& t, Value raw, int64_t vector) const;
