@@ -388,9 +388,10 @@ std::vector<Value> block_columns(const Tile1& t, const std::vector<Value>& rhs, 
 bool is_behind_codes(const Layout& layout, FieldKind kind);
 /// Cursors from a long block's start to where its codes end.
 std::vector<Value> ends_of_codes(const Tile1& t, std::vector<Value> cursors, const Layout& layout);
-/// Blocks, and super-blocks; the latter only where scales are numbers of their steps.
+/// Blocks in all of k, and super-blocks ...
 Value count_blocks(const Tile1& t, const std::string& name = "blocks");
 Value count_super_blocks(const Tile1& t);
+/// ... or the latter only where their blocks' scales are numbers of steps, else blocks.
 Value count_whole_blocks(const Tile1& t);
 
 // k_loop.cpp
@@ -422,9 +423,10 @@ KState multiply_whole(const Tile1& t, Accumulation& how, const std::vector<Start
 /// codes, and returns the next carried values.
 using BlockBody = std::function<std::vector<Value>(KState& block)>;
 KState block_loop(const Tile1& t, Value count, const KState& start, const BlockBody& body);
-/// A loop over count_whole_blocks() of constant length, which one iteration of the hot loop takes,
-/// in so many groups. Where scales are numbers of steps, `begin` moves what a super-block's blocks
-/// carry over what stands before them.
+/// A loop over short blocks, each of which is one iteration of the hot loop with so many groups.
+/// Where scales are numbers of steps, it is inside one over super-blocks: `begin` moves cursors,
+/// and what else needs it, over what stands before a super-block's blocks. `count`: as
+/// count_whole_blocks() gives it.
 KState short_blocks(const Tile1& t, Value count, const KState& start, int64_t groups,
                     const std::function<void(KState& super)>& begin, const KBody& body);
 /// The loop over k of a long one, which moves its cursors; returns what `carried` becomes.
