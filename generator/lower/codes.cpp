@@ -409,28 +409,6 @@ bool has_raw_blocks(const Variant& v) {
          v.isa->vector_bytes == Length{16};
 }
 
-uint32_t base_of_sums(const Variant& v) {
-  const int index = field_index(v.lhs, FieldKind::sums);
-  const bool has = index >= 0 && v.lhs.fields[static_cast<size_t>(index)].base != 0;
-  return has ? float_base : 0;
-}
-
-std::pair<Value, Value> raw_reals(const Tile1& t, Value high, Value low, Value base) {
-  // What they begin with is the same, and cancels.
-  if (base == no_value) {
-    const Value first = t.b.op(OpCode::sub, {high, low}, {.bits = 32}, "high", Role::accumulator);
-    const Value real = t.b.op(OpCode::cvt_i32_f32, {first}, {}, "real", Role::operand);
-    return {real, t.b.op(OpCode::cvt_i32_f32, {low}, {}, "real", Role::operand)};
-  }
-  const Value first = t.b.op(OpCode::fsub, {high, low}, {}, "real", Role::operand);
-  return {first, t.b.op(OpCode::fsub, {low, base}, {}, "real", Role::operand)};
-}
-
-Value raw_negated_sum(const Tile1& t, Value start, Value base) {
-  return base == no_value ? t.b.op(OpCode::cvt_i32_f32, {start}, {}, "sums_of_codes", Role::operand)
-                          : t.b.op(OpCode::fsub, {start, base}, {}, "sums_of_codes", Role::operand);
-}
-
 std::vector<Value> without_factor(const Tile1& t, std::vector<Value> totals, size_t every) {
   const Value part = splat32(t.b, 0x3d800000U, "sixteenth");
   for (size_t i = 0; i < totals.size(); i += every) {

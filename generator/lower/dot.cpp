@@ -178,8 +178,7 @@ class ColumnDot : public Multiplier {
         vectors_(ratio(v.tile.n, (v.isa->vector_bytes * 2).divided(v.rhs.order.kr))),
         sets_(v.knobs.accumulators),
         raw_(has_raw_blocks(v)),
-        factors_(crossed()),
-        base_bits_(base_of_sums(v)),
+        bytes_(v, crossed()),
         copies_(v.rhs.block == 0 ? 0 : field_of(v.lhs, FieldKind::sums).repeat / segment_lanes) {
     if (crossed() && vectors_ % 2 != 0) {
       reject("with blocks and kr 8 a tile is multiples of 8 columns wide");
@@ -188,11 +187,7 @@ class ColumnDot : public Multiplier {
 
   [[nodiscard]] int64_t group() const override { return kr_; }
 
-  void prepare(const Tile1& t) override {
-    mask_ = splat32(t.b, 0x0f0f0f0fU, "mask", Role::mask);
-    if (base_bits_ != 0) base_ = splat32(t.b, base_bits_, "base", Role::mask);
-    if (raw_) factors_.prepare(t);
-  }
+  void prepare(const Tile1& t) override { bytes_.prepare(t); }
 
   std::vector<Value> start(const Tile1& t, const std::vector<Start>& starts) override {
     std::vector<Value> all(static_cast<size_t>(sets_ * rows_ * vectors_ * 2), no_value);
@@ -220,8 +215,7 @@ class ColumnDot : public Multiplier {
     for (int64_t r = 0; r < rows_; ++r) a.push_back(activations_(t, lhs, r, k));
     for (int64_t j = 0; j < vectors_; ++j) {
       const Value raw = load_codes(t, rhs, j, k);
-      const Value low =
-          t.b.op(OpCode::and_, {raw, mask_}, {}, fmt::format("lo_{}", j), Role::operand);
+      const Value low = bytes_.low_nibbles(t, raw, j);
       for (int64_t r = 0; r < rows_; ++r) {
         const int64_t at = ((g % sets_ * rows_ + r) * vectors_ + j) * 2;
         for (const auto& [half, codes] : {std::pair{0, raw}, {1, low}}) {
@@ -262,7 +256,7 @@ class ColumnDot : public Multiplier {
     }
     std::vector<Value> all;
     for (size_t i = 0; i < sum.size(); i += 2) {
-      const auto [high, low] = raw_reals(t, sum[i], sum[i + 1], base_);
+      const auto [high, low] = bytes_.reals(t, sum[i], sum[i + 1]);
       all.insert(all.end(), {high, low});
     }
     return all;
@@ -285,7 +279,7 @@ class ColumnDot : public Multiplier {
   }
 
   std::vector<Value> zero_factors(const Tile1& t, float by) override {
-    return raw_ ? factors_(t, by) : Multiplier::zero_factors(t, by);
+    return raw_ ? bytes_.zero_factors(t, by) : Multiplier::zero_factors(t, by);
   }
 
   std::vector<Value> negated_sums(const Tile1& t, const std::vector<Place>& rows) override {
@@ -294,7 +288,7 @@ class ColumnDot : public Multiplier {
     for (const Place& at : rows) {
       Value start = start_of_row(t, {at}, 0, "sums_of_codes");
       if (kr_ == 8) start = fold(t, start, start);
-      const Value sum = raw_negated_sum(t, start, base_);
+      const Value sum = bytes_.negated_sum(t, start);
       all.insert(all.end(), static_cast<size_t>(t.vectors()), sum);
     }
     return all;
@@ -331,11 +325,8 @@ class ColumnDot : public Multiplier {
 
   int64_t rows_, kr_, vectors_, sets_;
   bool raw_;
-  RawFactors factors_;
-  uint32_t base_bits_;
+  RawBytes bytes_;
   int64_t copies_;  ///< of a row's start as a vector; 0: it is one number
-  Value mask_ = no_value;
-  Value base_ = no_value;
   Activations activations_{OpCode::dot4_s8s8};
 };
 

@@ -23,7 +23,7 @@ class Mmla : public Multiplier {
         by_depth_(v.rhs.order.pair != NibblePair::column),
         joins_(v.rhs.order.kr != v.lhs.order.kr),
         raw_(has_raw_blocks(v)),
-        base_bits_(base_of_sums(v)),
+        bytes_(v, true),
         decoder_(v) {
     check_segments(*v.isa);
   }
@@ -32,9 +32,7 @@ class Mmla : public Multiplier {
 
   void prepare(const Tile1& t) override {
     decoder_.prepare(t);
-    if (!by_depth_) mask_ = splat32(t.b, 0x0f0f0f0fU, "mask", Role::mask);
-    if (base_bits_ != 0) base_ = splat32(t.b, base_bits_, "base", Role::mask);
-    if (raw_) factors_.prepare(t);
+    if (!by_depth_) bytes_.prepare(t);
   }
 
   std::vector<Value> start(const Tile1& t, const std::vector<Start>& starts) override {
@@ -70,10 +68,7 @@ class Mmla : public Multiplier {
     const int64_t parts = joins_ || !by_depth_ ? 2 : 1;  // operands of other columns
     for (int64_t j = 0; j < halves_ / parts; ++j) {
       std::vector<Value> codes = decoder_.load(t, rhs, j, k);
-      if (!by_depth_) {
-        codes.push_back(
-            t.b.op(OpCode::and_, {codes[0], mask_}, {}, fmt::format("lo_{}", j), Role::operand));
-      }
+      if (!by_depth_) codes.push_back(bytes_.low_nibbles(t, codes[0], j));
       for (int64_t i = 0; i < count; ++i) {
         for (int64_t part = 0; part < parts; ++part) {
           const Value operand =
@@ -98,7 +93,7 @@ class Mmla : public Multiplier {
     std::vector<Value> all;
     for (size_t i = 0; i < sum.size(); i += 2) {
       if (raw_) {
-        const auto [high, low] = raw_reals(t, sum[i], sum[i + 1], base_);
+        const auto [high, low] = bytes_.reals(t, sum[i], sum[i + 1]);
         all.insert(all.end(), {high, low});
         continue;
       }
@@ -137,7 +132,7 @@ class Mmla : public Multiplier {
   }
 
   std::vector<Value> zero_factors(const Tile1& t, float by) override {
-    return raw_ ? factors_(t, by) : Multiplier::zero_factors(t, by);
+    return raw_ ? bytes_.zero_factors(t, by) : Multiplier::zero_factors(t, by);
   }
 
   std::vector<Value> negated_sums(const Tile1& t, const std::vector<Place>& rows) override {
@@ -145,8 +140,7 @@ class Mmla : public Multiplier {
     std::vector<Value> all;
     for (size_t r = 0; r < rows.size(); r += 2) {
       const Value start = load_segment(t, rows[r], "sums_of_codes", Role::operand);
-      const Value sum = raw_ ? raw_negated_sum(t, start, base_)
-                             : raw_negated_sum(t, codes_of_sum(t, start), no_value);
+      const Value sum = bytes_.negated_sum(t, raw_ ? start : codes_of_sum(t, start));
       all.insert(all.end(), static_cast<size_t>(halves_), sum);
     }
     return all;
@@ -241,11 +235,8 @@ class Mmla : public Multiplier {
   bool by_depth_;  ///< bytes belong to one column each
   bool joins_;     ///< groups of half of an operand's values of k
   bool raw_;
-  uint32_t base_bits_;
+  RawBytes bytes_;
   Decoder decoder_;
-  Value mask_ = no_value;
-  Value base_ = no_value;
-  RawFactors factors_{true};
 };
 
 }  // namespace

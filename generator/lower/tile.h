@@ -284,25 +284,28 @@ Value splat_row(const Tile1& t, const Place& at, const std::string& name);
 std::vector<Value> shared_row_scales(const Tile1& t, const std::vector<Place>& rows);
 /// Whether sums of blocks are those of raw bytes, without_factor() at the end only.
 bool has_raw_blocks(const Variant& v);
-/// Bits of 1.5 * 2^23 where the lhs sums make floats of the accumulators (float_base), else 0.
-uint32_t base_of_sums(const Variant& v);
-/// High and low sums of raw bytes as f32: 16 * high + low - low, and low without the base;
-/// no_value: they are no floats yet.
-std::pair<Value, Value> raw_reals(const Tile1& t, Value high, Value low, Value base);
-/// Minus the sum of codes as f32, 8 times, from vectors that accumulators start from ...
-Value raw_negated_sum(const Tile1& t, Value start, Value base);
-/// ... and Multiplier::zero_factors() for those: 2 for high and an eighth for low sums.
-class RawFactors {
+/// Bytes of two columns' nibbles, multiplied as they are, 16 * high + low, and beside that the low
+/// nibbles alone.
+class RawBytes {
  public:
   /// `halves`: vectors of outputs have columns of high sums in their lower half, of low ones in
   /// the upper; else they are of either in turn.
-  explicit RawFactors(bool halves) : halves_(halves) {}
+  RawBytes(const Variant& v, bool halves);
   /// Makes what every block needs, before any loop over k.
   void prepare(const Tile1& t);
-  [[nodiscard]] std::vector<Value> operator()(const Tile1& t, float by) const;
+  /// Vector number `j`.
+  [[nodiscard]] Value low_nibbles(const Tile1& t, Value raw, int64_t j) const;
+  /// High and low sums of a block as f32: 16 * high + low - low, and low.
+  [[nodiscard]] std::pair<Value, Value> reals(const Tile1& t, Value high, Value low) const;
+  /// Minus the sum of codes as f32, 8 times, from vectors that accumulators start from ...
+  [[nodiscard]] Value negated_sum(const Tile1& t, Value start) const;
+  /// ... and Multiplier::zero_factors() for those: 2 for high and an eighth for low sums.
+  [[nodiscard]] std::vector<Value> zero_factors(const Tile1& t, float by) const;
 
  private:
-  bool halves_;
+  bool halves_, in_blocks_;
+  bool has_base_;  ///< the lhs sums make floats of the accumulators (float_base)
+  Value mask_ = no_value, base_ = no_value;
   std::map<float, Value> made_;  ///< of halves
 };
 /// Whether all codes are multiplied as high nibbles, so that sums are 16 times too large ...
