@@ -9,6 +9,23 @@ namespace {
 constexpr int kleidiai_distance = 16;
 constexpr int kleidiai_factor = 16;
 
+/// Floats, or activations and int8 per channel that are codes already: what is multiplied as it is.
+/// k is padded to whole groups only, and the columns' biases stand before their values.
+LayoutPair values_alone(ElementType element, const Panels& panels, ElementType bias) {
+  const Field data{FieldKind::data, element, 1, 1, true};
+  Layout left;
+  left.side = Side::lhs;
+  left.element = element;
+  left.panel = panels.lhs;
+  left.order.kr = left.k_multiple = panels.kr;
+  left.fields = {data};
+  Layout right = left;
+  right.side = Side::rhs;
+  right.panel = panels.rhs;
+  right.fields = {{FieldKind::bias, bias, 1, 1, false}, data};
+  return {left, right};
+}
+
 /// What it keeps beside the codes of columns with one scale, and of blocks with a scale each. With
 /// activations in blocks, which have no zero points, blocks begin with the scales, and that is all.
 std::vector<Field> kleidiai_fields(const Format& lhs, const Format& rhs) {
@@ -55,8 +72,11 @@ Layout kleidiai_lhs(const Format& lhs, const Panels& panels, int block) {
 
 bool kleidiai_packs(const Format& lhs, const Format& rhs) {
   if (multiplies_as_halves(lhs, rhs)) return true;
-  if (is_float(lhs)) return kleidiai_packs_floats(lhs, rhs);
-  if (is_static(lhs)) return kleidiai_packs_static(rhs);
+  if (is_float(lhs)) return rhs.element == lhs.element;
+  if (is_static(lhs)) {
+    return rhs.element == ElementType::i8 && rhs.scales == Granularity::channel &&
+           !rhs.has_zero_point;
+  }
   const bool in_blocks = lhs.scales == Granularity::block;
   const bool symmetric = (!rhs.has_zero_point || in_blocks) && !rhs.has_minimums;
   const bool alone = rhs.top_bits == 0 && rhs.super_block == 0 && rhs.table == nullptr;
@@ -75,8 +95,16 @@ ElementType kleidiai_scales(const Format& lhs, const Format& rhs) {
 }
 
 LayoutPair kleidiai_layouts(const Format& lhs, const Format& rhs, const Panels& panels, int block) {
-  if (is_float(lhs)) return kleidiai_float_layouts(rhs, panels);
-  if (is_static(lhs)) return kleidiai_static_layouts(panels);
+  if (is_float(lhs)) {
+    const bool halves = rhs.element == ElementType::f16;
+    const ElementType usual = halves ? ElementType::f16 : ElementType::f32;
+    return values_alone(rhs.element, panels, panels.bias.value_or(usual));
+  }
+  if (is_static(lhs)) {
+    LayoutPair layouts = values_alone(ElementType::i8, panels, ElementType::i32);
+    layouts.rhs.fields.push_back({FieldKind::scales, ElementType::f32, 1, 1, false});
+    return layouts;
+  }
   Layout right;
   right.side = Side::rhs;
   right.element = rhs.element;

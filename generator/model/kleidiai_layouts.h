@@ -11,14 +11,6 @@ bool kleidiai_packs(const Format& lhs, const Format& rhs);
 /// The scales of its weights in blocks.
 ElementType kleidiai_scales(const Format& lhs, const Format& rhs);
 
-/// The same of floats (kleidiai_floats.cpp).
-bool kleidiai_packs_floats(const Format& lhs, const Format& rhs);
-LayoutPair kleidiai_float_layouts(const Format& format, const Panels& panels);
-
-/// ... and of activations that are codes already (kleidiai_static.cpp).
-bool kleidiai_packs_static(const Format& rhs);
-LayoutPair kleidiai_static_layouts(const Panels& panels);
-
 /// Such a pair in those panels; `block` values of k share a scale of the weights, 0: all of them.
 LayoutPair kleidiai_layouts(const Format& lhs, const Format& rhs, const Panels& panels, int block);
 
