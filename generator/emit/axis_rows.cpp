@@ -86,11 +86,9 @@ std::string AxisRows::layout(const Layout& layout) {
   check(panel);
   std::string text = "    " + row(*panel.over) + ",\n";
   for (const FieldKind kind : kinds) {
-    const int index = field_index(layout, kind);
+    const Field* its = find_field(layout, kind);
     text += "    ";
-    text += index < 0 ? no_field
-                      : field(in_panel(layout, panel, kind),
-                              layout.fields[static_cast<size_t>(index)].factor);
+    text += its == nullptr ? no_field : field(in_panel(layout, panel, kind), its->factor);
     text += ",\n";
   }
   return fmt::format("{{\n{}    {},\n}}", text, table(layout.table));

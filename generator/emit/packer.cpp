@@ -96,7 +96,7 @@ std::string packer_suffix(const Request& request) {
     if (layout.k_multiple < plain_block) text += fmt::format("_k{}", layout.k_multiple);
     if (sums_first(layout)) text += "_sums_first";
   }
-  if (!lhs && sums_index(layout) != field_index(layout, FieldKind::sums)) text += "_static";
+  if (!lhs && summed_field(layout) != find_field(layout, FieldKind::sums)) text += "_static";
   if (request.style != LayoutStyle::own) text += fmt::format("_{}", name(request.style));
   return text + bias_suffix(layout);
 }

@@ -53,18 +53,18 @@ void check_blocks(const Layout& layout) {
 /// Codes come in groups, with their sums behind them.
 void check_data(const Layout& layout) {
   const bool rhs = layout.side == Side::rhs;
-  const int data = field_index(layout, FieldKind::data);
+  const Field* data = find_field(layout, FieldKind::data);
   const bool no_sums = field_index(layout, FieldKind::minimums) >= 0 || layout.super_block != 0 ||
                        field_index(layout, FieldKind::tops) >= 0 || layout.table != nullptr ||
                        field_index(layout, FieldKind::offsets) >= 0 ||
                        layout.fields.back().kind == FieldKind::data || has_fields_apart(layout);
-  const int sums = sums_index(layout);
+  const Field* sums = summed_field(layout);
   const bool one_by_one = !layout.panel.is_fixed();
   // Groups of the lhs are copied, as few as there are.
   expect(layout, layout.k_multiple % ((rhs && !one_by_one ? 4 : 1) * layout.order.kr) == 0,
          "k must be padded to a multiple of 4 kr, that of the lhs and of panels as wide as vectors "
          "to one of kr");
-  expect(layout, data >= 0 && (!rhs || no_sums || one_by_one || sums > data),
+  expect(layout, data != nullptr && (!rhs || no_sums || one_by_one || sums > data),
          "a panel needs data, and on the rhs sums, minimums, offsets, tops or scales apart behind "
          "it, or "
          "nothing");

@@ -43,10 +43,10 @@ int64_t row_bytes(const Layout& layout, bool per_block) {
 
 /// A field of an lhs layout, whose packer takes its numbers as arguments; zeros without one.
 Field lhs_field(const Layout& layout, FieldKind kind) {
-  const int index = layout.side == Side::lhs ? field_index(layout, kind) : -1;
+  const Field* field = layout.side == Side::lhs ? find_field(layout, kind) : nullptr;
   Field none;
   none.repeat = none.factor = 0;
-  return index < 0 ? none : layout.fields[static_cast<size_t>(index)];
+  return field == nullptr ? none : *field;
 }
 
 /// Numbers of layouts and guards, as the rows name them.

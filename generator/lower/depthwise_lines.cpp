@@ -108,8 +108,7 @@ class LinesWriter {
 
   /// Lists are of registers one after the other: each of the four has its own.
   void load_bias(Channels& c, Value rhs) {
-    const auto field = static_cast<size_t>(field_index(v_.rhs, FieldKind::bias));
-    const Value at = b_.add(rhs, field_offset(v_.rhs, field, 0), "bias");
+    const Value at = b_.add(rhs, field_offset(v_.rhs, FieldKind::bias), "bias");
     const auto load_one = [&] { return load_channels(c, at, "bias"); };
     const Value both = halves_ ? load_one() : no_value;
     constexpr OpCode widen[] = {OpCode::cvt_even_f16_f32, OpCode::cvt_odd_f16_f32};

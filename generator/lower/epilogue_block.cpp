@@ -31,8 +31,7 @@ bool is_behind_codes(const Layout& layout, FieldKind kind) {
 }
 
 Length block_field(const Layout& layout, FieldKind kind) {
-  const int index = field_index(layout, kind);
-  const Length at = field_offset(layout, static_cast<size_t>(index), 0) - steps_bytes(layout);
+  const Length at = field_offset(layout, kind) - steps_bytes(layout);
   if (!is_behind_codes(layout, kind)) return at;
   return at - codes_in_block(layout) - data_bytes(layout, layout.block);
 }

@@ -47,8 +47,7 @@ Value padded_k(const Tile1& t, const Layout& layout) {
 }
 
 Length codes_in_block(const Layout& layout) {
-  const auto data = static_cast<size_t>(field_index(layout, FieldKind::data));
-  return field_offset(layout, data, 0) - steps_bytes(layout);
+  return field_offset(layout, FieldKind::data) - steps_bytes(layout);
 }
 
 Value code_bytes(const Tile1& t, const Layout& layout, Value k) {
@@ -61,9 +60,9 @@ Value code_bytes(const Tile1& t, const Layout& layout, Value k) {
 
 std::vector<Value> field_pointers(const Tile1& t, const Panels1D& side, FieldKind kind) {
   const Layout& layout = *side.layout;
-  const int index = field_index(layout, kind);
   // At k = 0 the codes take no room: what is left is the distance from their end.
-  const Length at = field_offset(layout, static_cast<size_t>(index), 0);
+  const Length at = field_offset(layout, kind);
+  const int index = field_index(layout, kind);
   const bool is_before = layout.block == 0 && index < field_index(layout, FieldKind::data);
   Value skip =
       is_before ? t.b.op(OpCode::length, {}, {.offset = at}) : t.b.add(all_codes(t, layout), at);

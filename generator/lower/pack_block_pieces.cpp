@@ -18,10 +18,6 @@ std::optional<CodeSums> sums_of(Builder& b, const Layout& layout, int64_t vector
 
 }  // namespace
 
-int64_t offset_in_block(const Layout& layout, FieldKind kind) {
-  return field_offset(layout, static_cast<size_t>(field_index(layout, kind)), 0).fixed;
-}
-
 bool sums_codes_first(const Layout& layout) {
   return has_long_blocks(layout) || !layout.panel.is_fixed() ||
          field_index(layout, FieldKind::zero_points) >= 0;
@@ -65,10 +61,10 @@ void BlocksPacker::pack(const PackRun& run, bool stream) {
   if (has_scales()) inits.push_back(run.scales);
   b_.loop("piece", run.steps, inits, [&](const std::vector<Value>& now) {
     fetch_rows(b_, now[2], source_.bytes * panel);
-    PieceCursors at{now[0], b_.add(now[1], offset_in_block(layout_, FieldKind::data)), run.sums};
+    PieceCursors at{now[0], b_.add(now[1], field_offset(layout_, FieldKind::data)), run.sums};
     if (has_scales()) {
       at.scales = now[3];
-      at.to_scales = b_.add(now[1], offset_in_block(layout_, FieldKind::scales));
+      at.to_scales = b_.add(now[1], field_offset(layout_, FieldKind::scales));
     }
     columns(at);
     if (tops_) tops_->pack(now[0], stride_, now[1], stream_);

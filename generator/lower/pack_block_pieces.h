@@ -12,9 +12,6 @@
 
 namespace tw {
 
-/// Bytes from a block's start to a field of a panel of fixed size.
-int64_t offset_in_block(const Layout& layout, FieldKind kind);
-
 /// Whether scales wait for the sums of all codes of a block: those of a long one are not packed at
 /// once, those of strips are not side by side, and zero points come one by one.
 bool sums_codes_first(const Layout& layout);

@@ -42,7 +42,7 @@ class BlockPanelPacker {
     return can_stream(b_.isa()) && (!sums_codes_first(layout_) || has_long_blocks(layout_)) &&
            layout_.panel.is_fixed() && block_bytes(layout_).fixed % aligned == 0 &&
            packed_piece_bytes(layout_) % aligned == 0 &&
-           offset_in_block(layout_, FieldKind::data) % aligned == 0;
+           field_offset(layout_, FieldKind::data).fixed % aligned == 0;
   }
 
   void pack(const Panel& panel) {
@@ -98,9 +98,10 @@ class BlockPanelPacker {
     std::vector<Value> inits = first;
     if (zeros_) inits.push_back(zeros_at(way));
     b_.loop("block", blocks, inits, [&](const std::vector<Value>& now) {
-      const Value to_scales = has_long_blocks(layout_)
-                                  ? plus(b_, {now[3], codes}, "to_scales")
-                                  : behind(b_, now[3], scales_in_block(), "packed");
+      const Value to_scales =
+          has_long_blocks(layout_)
+              ? plus(b_, {now[3], codes}, "to_scales")
+              : behind(b_, now[3], field_offset(layout_, FieldKind::scales), "packed");
       gather(now[1], way, b_.constant(1), to_scales);
       const Value behind_scales = behind(b_, to_scales, of_columns(scale_bits_ / 8), "fields");
       if (has_minimums_) {
@@ -157,10 +158,6 @@ class BlockPanelPacker {
     blocks_.put_floats(sums_, panel_, to);
   }
 
-  [[nodiscard]] Length scales_in_block() const {
-    const int index = field_index(layout_, FieldKind::scales);
-    return field_offset(layout_, static_cast<size_t>(index), 0);
-  }
   /// So many bytes of each column.
   [[nodiscard]] Length of_columns(int64_t bytes) const { return layout_.panel * bytes; }
   /// How far what is fetched is ahead of a row's place, of which so many bytes are packed.

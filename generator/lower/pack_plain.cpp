@@ -132,9 +132,7 @@ class PlainPacker {
   [[nodiscard]] bool begins_with_scales() const {
     return layout_.block != 0 && !is_super() && codes_in_block() != Length{};
   }
-  [[nodiscard]] Length codes_in_block() const {
-    return field_offset(layout_, static_cast<size_t>(field_index(layout_, FieldKind::data)), 0);
-  }
+  [[nodiscard]] Length codes_in_block() const { return field_offset(layout_, FieldKind::data); }
 
   /// Some values of k of all rows that exist.
   void pack_part(const Panel& panel, const PanelPlaces& places, Value first_k, Value count) const {
@@ -337,8 +335,7 @@ class PlainPacker {
 
   void add_sum(Value at, Value sum) const {
     const Value old = b_.op(OpCode::load_scalar, {at}, {.bits = 32}, "old");
-    const Value more =
-        times(b_, sum, layout_.fields[static_cast<size_t>(sums_index(layout_))].factor);
+    const Value more = times(b_, sum, summed_field(layout_)->factor);
     b_.op(OpCode::store_scalar, {at, plus(b_, {old, more})}, {.bits = 32});
   }
 

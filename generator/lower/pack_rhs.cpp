@@ -7,16 +7,15 @@
 namespace tw {
 
 bool is_plain_panel(const Layout& layout) {
-  const int data = field_index(layout, FieldKind::data);
-  const int sums = sums_index(layout);
+  const Field* data = find_field(layout, FieldKind::data);
+  const Field* sums = summed_field(layout);
   const bool parts = bits(layout.element) < 8 && layout.order.pair != NibblePair::none;
   if ((!parts && layout.element != ElementType::i8) || layout.block != 0 ||
-      !layout.panel.is_fixed() || data < 0 || sums < data) {
+      !layout.panel.is_fixed() || data == nullptr || sums == nullptr || sums < data) {
     return false;
   }
-  const Field& field = layout.fields[static_cast<size_t>(sums)];
-  return field.type == ElementType::i32 && field.factor == CodeSums::factor(layout) &&
-         field.repeat == 1;
+  return sums->type == ElementType::i32 && sums->factor == CodeSums::factor(layout) &&
+         sums->repeat == 1;
 }
 
 bool has_all(const Isa& isa, std::initializer_list<const char*> operations) {
@@ -130,7 +129,7 @@ Program lower_packer(const std::string& name, const Layout& layout, const Source
   } else {
     rows_are_k(source) ? lower_pack_kxn(b, layout, source) : lower_pack_nxk(b, layout, source);
   }
-  if (field_index(layout, FieldKind::sums) != sums_index(layout)) finish_columns(b, layout);
+  if (find_field(layout, FieldKind::sums) != summed_field(layout)) finish_columns(b, layout);
   return b.finish();
 }
 

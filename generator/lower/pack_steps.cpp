@@ -60,10 +60,9 @@ void put_super_block_numbers(Builder& b, const Layout& layout, const Source& sou
                              Value to, Value row) {
   // `row_at`: the super-block, and behind it as many bytes as the values of rows before have.
   const auto put = [&](Value row_at, FieldKind kind, int64_t k, Value number) {
-    const auto index = static_cast<size_t>(field_index(layout, kind));
-    Length offset = field_offset(layout, index, 0);
+    Length offset = field_offset(layout, kind);
     if (!is_step(kind)) offset = offset + block_bytes(layout) * (k / layout.block);
-    const int width = bits(layout.fields[index].type);
+    const int width = bits(field_of(layout, kind).type);
     if (offset.is_fixed()) {
       b.op(OpCode::store_scalar, {row_at, number}, {.bits = width, .offset = offset});
     } else {

@@ -136,10 +136,6 @@ void for_fields(Builder& b, const Layout& layout, Value padded, Value to, F&& f)
   }
 }
 
-bool is_summed(const Layout& layout, const Field& field) {
-  return &field - layout.fields.data() == sums_index(layout);
-}
-
 /// The last column's value again, for those that do not exist.
 void repeat_last(Builder& b, Value behind, Value missing) {
   const Value last = b.op(OpCode::load_scalar, {behind}, {.bits = 32, .offset = -4}, "last");
@@ -223,7 +219,7 @@ PanelPlaces panel_places(Builder& b, const Layout& layout, Value padded, Value t
   PanelPlaces places;
   for_fields(b, layout, padded, to, [&](const Field& field, Value at) {
     if (field.kind == FieldKind::data) places.codes = at;
-    if (is_summed(layout, field)) places.sums = at;
+    if (&field == summed_field(layout)) places.sums = at;
     if (field.kind == FieldKind::scales) places.scales = at;
   });
   return places;
@@ -234,7 +230,7 @@ PanelPlaces write_fields(Builder& b, const Layout& layout, Value padded, const P
   for_fields(b, layout, padded, panel.to, [&](const Field& field, Value at) {
     if (field.kind == FieldKind::data) {
       places.codes = at;
-    } else if (is_summed(layout, field)) {
+    } else if (&field == summed_field(layout)) {
       places.sums = at;
       b.op(OpCode::fill_bytes, {at, b.constant(0), field_bytes(b, layout, field)});
     } else {

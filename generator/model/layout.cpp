@@ -10,19 +10,12 @@
 namespace tw {
 namespace {
 
-std::string_view name(NibblePair pair) {
-  switch (pair) {
-    case NibblePair::none:
-      return "none";
-    case NibblePair::depth:
-      return "depth";
-    case NibblePair::column:
-      return "column";
-    case NibblePair::next:
-      return "next";
-  }
-  return "?";
-}
+// In the order of their enumerators.
+constexpr std::string_view pair_names[] = {"none", "depth", "column", "next"};
+constexpr std::string_view field_names[] = {
+    "data",    "tops", "sums",        "zeros",         "scales",     "minimums",
+    "offsets", "bias", "scale_steps", "minimum_steps", "scale_tops", "minimum_tops"};
+static_assert(std::size(field_names) == static_cast<size_t>(FieldKind::minimum_tops) + 1);
 
 bool in_block(const Layout& layout, const Field& field) {
   return layout.block != 0 && (field.kind == FieldKind::data || field.per_block);
@@ -39,6 +32,13 @@ const Part* part_over(const Part& part, int k) {
   return nullptr;
 }
 
+/// Bytes of one repetition of that part; 0: there is none.
+Length bytes_over(const Layout& layout, int k) {
+  const Part panel = axes(layout);
+  const Part* part = part_over(panel, k);
+  return part == nullptr ? Length(0) : size(*part, 0).divided(8);
+}
+
 int64_t round_up(int64_t value, int64_t to) {
   return (value + to - 1) / to * to;
 }
@@ -53,33 +53,7 @@ bool operator==(const Layout& a, const Layout& b) {
 }
 
 std::string_view name(FieldKind kind) {
-  switch (kind) {
-    case FieldKind::data:
-      return "data";
-    case FieldKind::tops:
-      return "tops";
-    case FieldKind::sums:
-      return "sums";
-    case FieldKind::zero_points:
-      return "zeros";
-    case FieldKind::scales:
-      return "scales";
-    case FieldKind::minimums:
-      return "minimums";
-    case FieldKind::offsets:
-      return "offsets";
-    case FieldKind::bias:
-      return "bias";
-    case FieldKind::scale_steps:
-      return "scale_steps";
-    case FieldKind::minimum_steps:
-      return "minimum_steps";
-    case FieldKind::scale_tops:
-      return "scale_tops";
-    case FieldKind::minimum_tops:
-      return "minimum_tops";
-  }
-  return "?";
+  return field_names[static_cast<size_t>(kind)];
 }
 
 std::string canonical(const Layout& layout) {
@@ -101,7 +75,7 @@ std::string canonical(const Layout& layout) {
   std::string pairing;
   if (order.pair != NibblePair::none) {
     const bool apart = order.pair == NibblePair::depth && order.distance != order.kr;
-    pairing = fmt::format(" pair={}{} {}{}", name(order.pair),
+    pairing = fmt::format(" pair={}{} {}{}", pair_names[static_cast<size_t>(order.pair)],
                           apart ? std::to_string(order.distance) : "",
                           order.low_unsigned ? 'u' : 's', order.high_unsigned ? 'u' : 's');
   } else if (order.low_unsigned) {
@@ -172,8 +146,8 @@ int64_t exact_k(const Layout& layout) {
   const bool integers = bits(layout.element) <= 8;
   if (layout.side != Side::rhs || layout.block != 0 || !integers) return 0;
   constexpr int64_t most = 0x7fffffff;
-  const int index = field_index(layout, FieldKind::sums);
-  const int64_t factor = index < 0 ? 1 : layout.fields[static_cast<size_t>(index)].factor;
+  const Field* sums = find_field(layout, FieldKind::sums);
+  const int64_t factor = sums == nullptr ? 1 : sums->factor;
   const int64_t half = int64_t{1} << (bits(layout.element) - 1);
   const bool has_zeros = field_index(layout, FieldKind::zero_points) >= 0;
   const int64_t code = has_zeros ? 2 * half - 1 : half;  // less a zero point
@@ -191,15 +165,11 @@ Length data_bytes(const Layout& layout, int64_t padded) {
 }
 
 Length block_bytes(const Layout& layout) {
-  const Part panel = axes(layout);
-  const Part* block = part_over(panel, layout.block);
-  return block == nullptr ? Length(0) : size(*block, 0).divided(8);
+  return bytes_over(layout, layout.block);
 }
 
 Length super_block_bytes(const Layout& layout) {
-  const Part panel = axes(layout);
-  const Part* super_block = part_over(panel, layout.super_block);
-  return super_block == nullptr ? Length(0) : size(*super_block, 0).divided(8);
+  return bytes_over(layout, layout.super_block);
 }
 
 Length steps_bytes(const Layout& layout) {
@@ -243,11 +213,8 @@ Length panel_bytes(const Layout& layout, int64_t k) {
   return size(axes(layout), padded_k(layout, k)).divided(8);
 }
 
-Length field_offset(const Layout& layout, size_t index, int64_t k, int64_t b) {
-  const Field& field = layout.fields[index];
-  const Length first = start(axes(layout), field.kind, padded_k(layout, k)).divided(8);
-  if (field.apart) return first + apart_bytes(layout) * b;
-  return in_block(layout, field) ? first + block_bytes(layout) * b : first;
+Length field_offset(const Layout& layout, FieldKind kind) {
+  return start(axes(layout), kind, 0).divided(8);
 }
 
 int field_index(const Layout& layout, FieldKind kind) {
@@ -257,27 +224,32 @@ int field_index(const Layout& layout, FieldKind kind) {
   return -1;
 }
 
-int sums_index(const Layout& layout) {
-  const int sums = field_index(layout, FieldKind::sums);
-  const int bias = field_index(layout, FieldKind::bias);
-  const bool whole = bias >= 0 && layout.fields[static_cast<size_t>(bias)].type == ElementType::i32;
-  return sums < 0 && whole ? bias : sums;
+const Field* find_field(const Layout& layout, FieldKind kind) {
+  const int index = field_index(layout, kind);
+  return index < 0 ? nullptr : &layout.fields[static_cast<size_t>(index)];
+}
+
+const Field* summed_field(const Layout& layout) {
+  const Field* sums = find_field(layout, FieldKind::sums);
+  const Field* bias = find_field(layout, FieldKind::bias);
+  const bool whole = bias != nullptr && bias->type == ElementType::i32;
+  return sums == nullptr && whole ? bias : sums;
 }
 
 bool has_real_sums(const Layout& lhs) {
-  const int index = field_index(lhs, FieldKind::sums);
-  return index >= 0 && lhs.fields[static_cast<size_t>(index)].type == ElementType::f32;
+  const Field* sums = find_field(lhs, FieldKind::sums);
+  return sums != nullptr && sums->type == ElementType::f32;
 }
 
 int64_t repeat_of(const Layout& layout, FieldKind kind) {
-  const int index = field_index(layout, kind);
-  return index < 0 ? 0 : layout.fields[static_cast<size_t>(index)].repeat;
+  const Field* field = find_field(layout, kind);
+  return field == nullptr ? 0 : field->repeat;
 }
 
 const Field& field_of(const Layout& layout, FieldKind kind) {
-  const int index = field_index(layout, kind);
-  if (index < 0) throw std::invalid_argument("layout lacks a field: " + canonical(layout));
-  return layout.fields[static_cast<size_t>(index)];
+  const Field* field = find_field(layout, kind);
+  if (field == nullptr) throw std::invalid_argument("layout lacks a field: " + canonical(layout));
+  return *field;
 }
 
 int64_t offset_bits(const Layout& layout) {
@@ -296,8 +268,8 @@ int64_t empty_byte(const Layout& layout) {
 }
 
 int top_bits(const Layout& layout) {
-  const int index = field_index(layout, FieldKind::tops);
-  return index < 0 ? 0 : bits(layout.fields[static_cast<size_t>(index)].type);
+  const Field* tops = find_field(layout, FieldKind::tops);
+  return tops == nullptr ? 0 : bits(tops->type);
 }
 
 TopOrder top_order(const Layout& layout) {

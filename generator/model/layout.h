@@ -147,8 +147,8 @@ int64_t padded_k(const Layout& layout, int64_t k);
 Length data_bytes(const Layout& layout, int64_t padded);
 /// Bytes of one panel with all its fields; the panel stride.
 Length panel_bytes(const Layout& layout, int64_t k);
-/// Byte offset in the panel of field `index` (of block `b` when it is per block).
-Length field_offset(const Layout& layout, size_t index, int64_t k, int64_t b = 0);
+/// Byte offset of a field in a panel without codes, where k is 0; in blocks, in the first one.
+Length field_offset(const Layout& layout, FieldKind kind);
 /// Bytes from a block's start to the next one's.
 Length block_bytes(const Layout& layout);
 /// Of these, what stands beside the codes.
@@ -169,8 +169,10 @@ bool is_step(FieldKind kind);
 FieldKind float_scale(const Layout& layout);
 /// Index of the first field of that kind, -1 if there is none.
 int field_index(const Layout& layout, FieldKind kind);
-/// Likewise of the one for which codes are added up: sums, or a bias of i32.
-int sums_index(const Layout& layout);
+/// That field; null: there is none.
+const Field* find_field(const Layout& layout, FieldKind kind);
+/// Likewise the one for which codes are added up: sums, or a bias of i32.
+const Field* summed_field(const Layout& layout);
 /// Whether an lhs keeps sums of blocks' codes times their scales, once each.
 bool has_real_sums(const Layout& lhs);
 /// How often its values stand there; 0 without such a field.

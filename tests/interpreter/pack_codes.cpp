@@ -45,7 +45,7 @@ std::vector<uint8_t> pack(const Layout& layout, const Codes& codes, VectorLength
   in.real_zeros = codes.rhs_zeros;
   in.minimums = codes.rhs_minimums;
   in.numbers = codes.numbers;
-  const bool is_static = layout.side == Side::rhs && sums_index(layout) >= 0 &&
+  const bool is_static = layout.side == Side::rhs && summed_field(layout) != nullptr &&
                          field_index(layout, FieldKind::sums) < 0;
   const StaticMatmul whole = is_static ? as_static(codes) : StaticMatmul{};
   for (size_t column = 0; is_static && column < codes.n; ++column) {
