@@ -9,17 +9,14 @@ namespace {
 
 constexpr int64_t vector_codes = 16;  ///< of a vector that joins them
 
-int64_t bit_of(const Source& source, FieldKind kind, int64_t k) {
-  return place(source.axes, kind, {0, k, 0}, {block_of(source), {}, 0});
-}
-
 /// The most values of k, all of whose bits are a byte further each.
 int64_t run_length(const Source& source) {
   const auto are_neighbors = [&](int64_t length) {
     for (int64_t k = 0; k < block_of(source); ++k) {
       for (const FieldKind kind : {FieldKind::data, FieldKind::tops}) {
         const int64_t in_run = k % length;
-        if (bit_of(source, kind, k) != bit_of(source, kind, k - in_run) + 8 * in_run) return false;
+        if (source_bit(source, kind, k) != source_bit(source, kind, k - in_run) + 8 * in_run)
+          return false;
       }
     }
     return true;
@@ -42,7 +39,8 @@ CodeJoiner::CodeJoiner(Builder& b, const Layout& layout, const Source& source)
       offset_(offset_bits(layout) - (int64_t{1} << (low_bits_ + top_bits_ - 1))),
       length_(run_length(source)) {
   for (int64_t k = 0; k < block_of(source); k += length_) {
-    runs_.push_back({k, bit_of(source, FieldKind::data, k), bit_of(source, FieldKind::tops, k)});
+    runs_.push_back(
+        {k, source_bit(source, FieldKind::data, k), source_bit(source, FieldKind::tops, k)});
   }
 }
 

@@ -4,28 +4,22 @@
 
 namespace tw {
 
-Path path_of(const Part& root, FieldKind kind) {
-  FieldAxes field = flat(root, kind, 0);
-  if (root.over->argument) field.axes.insert(field.axes.begin(), *root.over);
-  return {field.axes, field.base};
+FieldAxes path_of(const Part& root, FieldKind kind) {
+  FieldAxes path = flat(root, kind, 0);
+  if (root.over->argument) path.axes.insert(path.axes.begin(), *root.over);
+  return path;
 }
 
-Path path_in_panel(const Layout& layout) {
-  Path path = path_of(axes(layout), FieldKind::data);
+FieldAxes path_in_panel(const Layout& layout) {
+  FieldAxes path = path_of(axes(layout), FieldKind::data);
   if (layout.block == 0) path.base = 0;
   return path;
 }
 
-Path path_below(Path path, int64_t end) {
+FieldAxes path_below(FieldAxes path, int64_t end) {
   std::erase_if(path.axes, [&](const Axis& axis) {
     return axis.dim == Dim::k && axis.step.at({1, 1}) >= end;
   });
-  return path;
-}
-
-Path path_far(Path path) {
-  std::erase_if(path.axes,
-                [&](const Axis& axis) { return axis.dim == Dim::k && axis.extent != rest; });
   return path;
 }
 
@@ -50,7 +44,7 @@ Value digit(const Given& given, const Axis& axis, bool is_coarsest, Value coordi
   return is_coarsest ? steps : remainder(given, steps, axis.extent);
 }
 
-Reach place(const Given& given, const Path& path, Dim dim, Value coordinate) {
+Reach place(const Given& given, const FieldAxes& path, Dim dim, Value coordinate) {
   Builder& b = given.b;
   Length coarsest = 0;
   for (const Axis& axis : path.axes) {
@@ -80,18 +74,21 @@ Reach place(const Given& given, const Path& path, Dim dim, Value coordinate) {
   return place;
 }
 
-Reach moved(const Given& given, Value start, const Path& path, Value n, Value k, const char* name) {
+Reach moved(const Given& given, Value start, const FieldAxes& path, Value n, Value k,
+            const char* name) {
   Builder& b = given.b;
   Reach at = place(given, path, Dim::n, n);
   const Length base = path.base.divided(8);
   const Value first = base.is_fixed() ? b.add(start, base) : plus(b, {start, given.length(base)});
   at.bytes = at.bytes == no_value ? first : plus(b, {first, at.bytes});
-  const Value more = place(given, path_far(path), Dim::k, k).bytes;
+  FieldAxes far = path;  // only with the digit of k that has no end
+  std::erase_if(far.axes, [](const Axis& axis) { return axis.extent != rest; });
+  const Value more = place(given, far, Dim::k, k).bytes;
   if (more != no_value) at.bytes = plus(b, {at.bytes, more}, name);
   return at;
 }
 
-Reach at_k(const Given& given, const Reach& row, const Path& path, Value k) {
+Reach at_k(const Given& given, const Reach& row, const FieldAxes& path, Value k) {
   Reach at = place(given, path, Dim::k, k);
   at.bytes = at.bytes == no_value ? row.bytes : plus(given.b, {row.bytes, at.bytes});
   if (at.code == no_value) at.code = row.code;

@@ -1,27 +1,17 @@
 // Where a value lies, in a source or in a layout: its address from the digits of its coordinates.
 #pragma once
 
-#include <vector>
-
 #include "lower/pack_walk.h"
 
 namespace tw {
 
-/// The digits of a value's address, in bits; of a layout, of one in a panel.
-struct Path {
-  std::vector<Axis> axes;
-  Length base;
-};
-
-Path path_of(const Part& root, FieldKind kind);
+/// The digits of a value's address; of a layout, of one in a panel.
+FieldAxes path_of(const Part& root, FieldKind kind);
 /// To values, from where those of a panel begin; with blocks from a block's start.
-Path path_in_panel(const Layout& layout);
+FieldAxes path_in_panel(const Layout& layout);
 
 /// Without the digits that values of k below `end` do not have.
-Path path_below(Path path, int64_t end);
-
-/// Only with the digit of k that has no end.
-Path path_far(Path path);
+FieldAxes path_below(FieldAxes path, int64_t end);
 
 /// What one coordinate adds to an address.
 struct Reach {
@@ -43,12 +33,13 @@ Value remainder(const Given& given, Value x, Length of);
 /// coordinate / step % extent; the coarsest digit goes as far as the coordinate does.
 Value digit(const Given& given, const Axis& axis, bool is_coarsest, Value coordinate);
 
-Reach place(const Given& given, const Path& path, Dim dim, Value coordinate);
+Reach place(const Given& given, const FieldAxes& path, Dim dim, Value coordinate);
 
 /// Where a row's or column's values from `k` on are, whose operand, or block, begins at `start`.
-Reach moved(const Given& given, Value start, const Path& path, Value n, Value k, const char* name);
+Reach moved(const Given& given, Value start, const FieldAxes& path, Value n, Value k,
+            const char* name);
 
 /// From where that says, a value of k.
-Reach at_k(const Given& given, const Reach& row, const Path& path, Value k);
+Reach at_k(const Given& given, const Reach& row, const FieldAxes& path, Value k);
 
 }  // namespace tw

@@ -219,7 +219,7 @@ class PlainPacker {
 
   /// Where a super-block begins in the source.
   [[nodiscard]] Value super_block_of(const Row& row, Value first_k) const {
-    Path start = path_of(source_.axes, FieldKind::data);
+    FieldAxes start = path_of(source_.axes, FieldKind::data);
     start.base = 0;
     return moved(given_, b_.arg(ArgField::pack_source), start, row.column, first_k, "numbers_from")
         .bytes;
@@ -366,12 +366,12 @@ class PlainPacker {
   const Layout& layout_;
   const Source& source_;
   Given given_;
-  Path from_, to_;
+  FieldAxes from_, to_;
   SourceCodes codes_;
   Value k_, padded_;
   int64_t at_once_;
-  Path near_from_, near_to_;  ///< of values of k that are packed at once
-  Value block_;               ///< values of one; none: there are no blocks
+  FieldAxes near_from_, near_to_;  ///< of values of k that are packed at once
+  Value block_;                    ///< values of one; none: there are no blocks
   PlainBlocks beside_;
   Value most_ = block_ == no_value ? b_.constant(at_once_) : block_;  ///< values at once
 };

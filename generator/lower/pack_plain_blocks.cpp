@@ -132,7 +132,7 @@ Value PlainBlocks::beside(ArgField array, Value column, Value first_k, const cha
 }
 
 Value PlainBlocks::place_of(FieldKind kind, Value column, Value first_k, const char* name) const {
-  const Path path = path_of(source_.axes, kind);
+  const FieldAxes path = path_of(source_.axes, kind);
   return moved(given_, b_.arg(ArgField::pack_source), path, column, first_k, name).bytes;
 }
 

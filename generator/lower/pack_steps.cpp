@@ -9,11 +9,6 @@ namespace {
 
 constexpr int64_t at_once = 4;  ///< blocks whose numbers are packed together
 
-/// From the beginning of a source's super-block to what a field keeps of a block.
-int64_t source_bit(const Source& source, FieldKind kind, int64_t k) {
-  return place(source.axes, kind, {0, k, 0}, {k, {}, 0});
-}
-
 /// Whether those of some blocks lie a byte apart.
 bool are_neighbors(const Source& source, const Layout& layout, FieldKind kind) {
   if (find_field(source.axes, kind) == nullptr) return true;

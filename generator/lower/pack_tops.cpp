@@ -47,8 +47,7 @@ std::optional<std::vector<BitSwap>> swaps_in_lanes(const Layout& layout, const S
            place(panels, FieldKind::tops, {}, {k, {}, 0});
   };
   const auto given = [&](int64_t at) {
-    return place(source.axes, FieldKind::tops, {0, at, 0}, {k, {}, 0}) -
-           place(source.axes, FieldKind::tops, {}, {k, {}, 0});
+    return source_bit(source, FieldKind::tops, at) - source_bit(source, FieldKind::tops, 0);
   };
   for (int64_t n = 1; n < layout.panel.fixed; n *= 2) {
     if (packed({n, 0}) != lane_bits * n) return std::nullopt;
@@ -94,7 +93,7 @@ bool can_move_tops(const Layout& layout, const Source& source, const Isa& isa, i
 }
 
 TopsPacker::TopsPacker(Builder& b, const Layout& layout, const Source& source, int64_t k)
-    : b_(b), panel_(layout), layout_(strip_of(layout)), source_(source.axes), k_(k) {
+    : b_(b), panel_(layout), layout_(strip_of(layout)), source_(source), k_(k) {
   if (const auto swaps = swaps_in_lanes(layout_, source, b.isa(), k)) {
     swaps_ = *swaps;
     for (const BitSwap& swap : swaps_) {
@@ -130,8 +129,7 @@ Value TopsPacker::exchange(Value lanes) const {
 void TopsPacker::pack_lanes(Value from, Value stride, Value to, bool stream) const {
   const Value columns = length(b_, panel_.panel);
   const int64_t bytes = lane_bits / 8;
-  const Value first =
-      b_.add(from, place(source_, FieldKind::tops, {}, {k_, {}, 0}) / 8, "tops_from");
+  const Value first = b_.add(from, source_bit(source_, FieldKind::tops, 0) / 8, "tops_from");
   b_.loop("tops", columns, {first, lanes_}, [&](const std::vector<Value>& at) {
     const Value lane = b_.op(OpCode::load_scalar, {at[0]}, {.bits = lane_bits}, "tops");
     b_.op(OpCode::store_scalar, {at[1], lane}, {.bits = lane_bits});
@@ -159,12 +157,9 @@ void TopsPacker::pack(Value from, Value stride, Value to, bool stream) const {
   const Value count = panel_.panel.is_fixed() ? b_.constant(layout_.panel.fixed / columns)
                                               : over(b_, length(b_, panel_.panel), columns);
   b_.loop("tops", count, {from, first}, [&](const std::vector<Value>& at) {
-    std::vector<Value> rows = {at[0]};
-    for (int64_t r = 1; r < columns; ++r) {
-      rows.push_back(b_.op(OpCode::iadd, {rows.back(), stride}, {}, "row"));
-    }
+    const std::vector<Value> rows = strided(b_, at[0], stride, 0, columns, "row");
     const auto find = [&](Coordinates of) {
-      const int64_t bit = place(source_, FieldKind::tops, {0, of.k, 0}, {k_, {}, 0});
+      const int64_t bit = source_bit(source_, FieldKind::tops, of.k);
       return std::pair(rows[static_cast<size_t>(of.n)], bit / 8);
     };
     const std::vector<Value> blocks = blocks_at(at[1]);
@@ -190,8 +185,8 @@ void put_tops(const Given& given, const Layout& layout, const Source& source, Va
   const int64_t groups = top_order(layout).groups;
   const int64_t kr = layout.order.kr;
   const int64_t codes = 8 / bits;
-  const Path in_source = path_below(path_of(source.axes, FieldKind::tops), k);
-  Path in_panel = path_below(path_of(axes(layout), FieldKind::tops), k);
+  const FieldAxes in_source = path_below(path_of(source.axes, FieldKind::tops), k);
+  FieldAxes in_panel = path_below(path_of(axes(layout), FieldKind::tops), k);
   Value among = no_value;  // what moves bits to the column's place in a byte
   for (const Axis& axis : in_panel.axes) {
     if (axis.dim != Dim::n || axis.stride.divisible(8)) continue;

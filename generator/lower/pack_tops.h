@@ -32,7 +32,7 @@ class TopsPacker {
   Builder& b_;
   const Layout& panel_;
   const Layout layout_;  ///< a strip's
-  const Part& source_;
+  const Source& source_;
   int64_t k_;
   std::optional<Relayout> way_;  ///< none: within lanes
   Masks masks_ = no_masks;

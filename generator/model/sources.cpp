@@ -284,6 +284,10 @@ int64_t sign_of_scales(const Source& source) {
   return scales != nullptr && scales->negated ? int64_t{1} << (bits(scales->type) - 1) : 0;
 }
 
+int64_t source_bit(const Source& source, FieldKind kind, int64_t k) {
+  return place(source.axes, kind, {0, k, 0}, {k, {}, 0});
+}
+
 bool rows_are_k(const Source& source) {
   return source.axes.over->dim == Dim::k;
 }

@@ -44,6 +44,8 @@ bool joins_codes(const Source& source, const Layout& layout);
 /// What negates a scale of the source, as bits, where it has those of codes that count down; else
 /// 0.
 int64_t sign_of_scales(const Source& source);
+/// Bits from where a row begins to what it keeps of a value of k.
+int64_t source_bit(const Source& source, FieldKind kind, int64_t k);
 /// Whether a row holds one value of k of each column, not one column.
 bool rows_are_k(const Source& source);
 /// Values of k that stand together with their scales; 0: those are elsewhere.
