@@ -11,11 +11,6 @@ bool is_flipped(const Layout& layout, const Source& source) {
   return block_of(source) == 0 || in_every_code(layout, offset) != offset_bits(layout);
 }
 
-std::optional<CodeSums> sums_of(Builder& b, const Layout& layout, int64_t vectors) {
-  if (field_index(layout, FieldKind::sums) < 0) return std::nullopt;
-  return CodeSums(b, layout, SumWeights(b, layout), vectors);
-}
-
 }  // namespace
 
 bool sums_codes_first(const Layout& layout) {
@@ -29,11 +24,12 @@ BlocksPacker::BlocksPacker(Builder& b, const Layout& layout, const Source& sourc
       strips_(b, layout),
       layout_(strips_.layout()),
       source_(blocks_of(layout, source)),
-      source_axes_(source.axes),
+      whole_source_(source),
       codes_first_(sums_codes_first(layout)),
       flip_(is_flipped(layout, source) ? flip_bits(b, layout, source) : no_value),
-      sums_(sums_of(b, layout_, at_once() ? group_bytes(layout_) / 16 : layout.order.kr / 4)),
-      offset_(sums_ && layout.order.low_unsigned ? sums_->offset(b.constant(piece_of(layout)))
+      sums_(b, layout_, sum_weights(b, layout_),
+            at_once() ? group_bytes(layout_) / 16 : layout.order.kr / 4),
+      offset_(sums_ && layout.order.low_unsigned ? sums_.offset(b.constant(piece_of(layout)))
                                                  : no_value),
       way_(way_of_pieces(layout_, source, b.isa()).value()),
       masks_(relayout_masks(b, way_)),
@@ -176,7 +172,7 @@ void BlocksPacker::column_pairs(const PieceCursors& at) {
   const std::vector<Value> carried = pack(rows, at.packed);
   const auto vectors = static_cast<size_t>(layout_.panel.fixed / lanes());
   const std::vector<Value> totals =
-      sums_ ? sums_->totals(carried, offset_) : std::vector<Value>(vectors, no_value);
+      sums_ ? sums_.totals(carried, offset_) : std::vector<Value>(vectors, no_value);
   for (size_t j = 0; j < vectors; ++j) {
     const auto i = static_cast<int64_t>(j);
     PieceCursors its{no_value, no_value, no_value};
@@ -190,20 +186,18 @@ void BlocksPacker::column_pairs(const PieceCursors& at) {
 }
 
 std::vector<Value> BlocksPacker::pack(const std::vector<Value>& rows, Value to) {
-  const PackedStore store{b_, sums_ ? &*sums_ : nullptr, flip_, stream_};
-  std::vector<Value> carried = sums_ ? sums_->start() : std::vector<Value>();
+  const PackedStore store{b_, sums_, flip_, stream_};
+  std::vector<Value> carried = sums_.start();
   const std::vector<Value> its_groups = groups(to);
   const auto find = [&](Coordinates at) {
-    const int64_t bit =
-        place(source_axes_, FieldKind::data, {0, at.k, 0}, {pack_run_values, {}, 0});
+    const int64_t bit = source_bit(whole_source_, FieldKind::data, at.k);
     return std::pair(rows[static_cast<size_t>(at.n)], bit / 8);
   };
   relayout(b_, way_, masks_, {static_cast<int64_t>(rows.size()), piece_of(layout_)}, find,
            [&](Coordinates first, Value packed) {
              const int64_t all = packed_offset(layout_, first);
-             const size_t vector = sums_ ? vector_of(layout_, b_.isa(), all) : 0;
              const auto [place, offset] = strips_.place(its_groups, without_fields(all));
-             store(place, offset, vector, packed, carried);
+             store(place, offset, vector_of(layout_, b_.isa(), all), packed, carried);
            });
   return carried;
 }
@@ -240,7 +234,7 @@ Value BlocksPacker::codes(const std::vector<Value>& rows, Value to) {
     return b_.op(OpCode::sar, {all}, {.bits = 32, .imm = 4}, "sum");
   }
   if (two_lanes) return all;
-  return offset_ == no_value ? carried[0] : sums_->total(carried[0], offset_);
+  return offset_ == no_value ? carried[0] : sums_.total(carried[0], offset_);
 }
 
 void BlocksPacker::keep(const PieceCursors& at, Value sum) {

@@ -92,10 +92,10 @@ class BlocksPacker {
   const Strips strips_;
   const Layout& layout_;  ///< a strip's
   SourceBlocks source_;
-  const Part& source_axes_;
+  const Source& whole_source_;
   bool codes_first_;
   Value flip_;
-  std::optional<CodeSums> sums_;  ///< none: there are minimums, or tops
+  CodeSums sums_;  ///< none: there are minimums, or tops
   Value offset_;
   Relayout way_;
   Masks masks_;

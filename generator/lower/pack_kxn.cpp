@@ -24,12 +24,8 @@ std::optional<Relayout> columns_way(const Layout& layout, const Source& source, 
 struct PanelPart {
   int64_t first_vector;
   int64_t vectors;
-  size_t first_sum;              ///< of its accumulators
-  std::optional<CodeSums> sums;  ///< floats have none
-
-  [[nodiscard]] int64_t accumulators() const {
-    return sums ? static_cast<int64_t>(sums->accumulators()) : 0;
-  }
+  size_t first_sum;  ///< of its accumulators
+  CodeSums sums;
 };
 
 /// The panels that some vectors of columns touch.
@@ -50,9 +46,8 @@ struct Touched {
       const int64_t to = std::min(end - p * panel, panel);
       const int64_t columns = vector_columns(layout, b.isa());
       const int64_t packed = (to - from) / columns;
-      parts.push_back({from / columns, packed, first_sum, std::nullopt});
-      if (weights) parts.back().sums.emplace(b, layout, *weights, packed);
-      first_sum += static_cast<size_t>(parts.back().accumulators());
+      parts.push_back({from / columns, packed, first_sum, {b, layout, weights, packed}});
+      first_sum += parts.back().sums.accumulators();
     }
   }
 };
@@ -65,38 +60,30 @@ struct PanelStore {
   std::vector<Value> panels;  ///< where each panel's step of k goes
   Value flip;
   bool stream;
-  std::vector<Value>& carried;  ///< accumulators of all parts, one after the other
+  std::span<Value> carried;  ///< accumulators of all parts, one after the other
 
   void operator()(Coordinates at, Value codes) const {
     const int64_t panel = layout.panel.fixed;
     const auto index = static_cast<size_t>(at.n / panel - touched.first_panel);
     const PanelPart& part = touched.parts[index];
     const int64_t offset = packed_offset(layout, {at.n % panel, at.k});
-    if (!part.sums) {
-      const OpCode store = stream ? OpCode::store_stream : OpCode::store;
-      b.op(store, {panels[index], codes}, {.offset = offset});
-      return;
-    }
     const size_t vector =
         vector_of(layout, b.isa(), offset) - static_cast<size_t>(part.first_vector);
-    const auto begin = carried.begin() + static_cast<int64_t>(part.first_sum);
-    std::vector<Value> own(begin, begin + part.accumulators());
-    PackedStore{b, &*part.sums, flip, stream}(panels[index], offset, vector, codes, own);
-    std::copy(own.begin(), own.end(), begin);
+    PackedStore{b, part.sums, flip, stream}(panels[index], offset, vector, codes,
+                                            carried.subspan(part.first_sum));
   }
 };
 
 /// Adds every part's sums to its panel's.
 void finish_sums(Builder& b, const Layout& layout, const Touched& touched, const PackRun& run,
-                 const std::vector<Value>& carried) {
+                 std::span<const Value> carried) {
   const Value k = times(b, run.steps, step_k(layout));
   const std::vector<Value> sums = strided(b, run.sums, run.panel_stride, touched.first_panel,
                                           static_cast<int64_t>(touched.parts.size()), "sums");
   for (size_t p = 0; p < touched.parts.size(); ++p) {
     const PanelPart& part = touched.parts[p];
-    const auto begin = carried.begin() + static_cast<int64_t>(part.first_sum);
     const int64_t skip = part.first_vector * vector_columns(layout, b.isa()) * 4;
-    part.sums->finish({begin, begin + part.accumulators()}, k, b.add(sums[p], skip));
+    part.sums.finish(carried.subspan(part.first_sum), k, b.add(sums[p], skip));
   }
 }
 
@@ -164,9 +151,8 @@ class ColumnsPacker {
         layout_(layout),
         flip_(flip_bits(b, layout, source)),
         way_(columns_way(layout, source, b.isa()).value()),
-        masks_(relayout_masks(b, way_)) {
-    if (!is_float(layout.element)) weights_.emplace(b, layout);
-  }
+        masks_(relayout_masks(b, way_)),
+        weights_(sum_weights(b, layout)) {}
 
   [[nodiscard]] int64_t vector_bytes() const { return b_.isa().vector_bytes.fixed; }
   /// Vectors until panels are whole.
@@ -188,8 +174,7 @@ class ColumnsPacker {
     const Touched touched(b_, layout_, weights_, number, count);
     std::vector<Value> inits = {b_.add(run.source, number * vector_bytes(), "from"), run.packed};
     for (const PanelPart& part : touched.parts) {
-      if (!part.sums) continue;
-      for (const Value zero : part.sums->start()) inits.push_back(zero);
+      for (const Value zero : part.sums.start()) inits.push_back(zero);
     }
     const int64_t first_column = number * values_in(layout_, vector_bytes());
     const RowReader reader{b_, run.stride, run.ahead, count * vector_bytes()};
@@ -206,7 +191,7 @@ class ColumnsPacker {
       next.insert(next.end(), carried.begin(), carried.end());
       return next;
     });
-    if (weights_) finish_sums(b_, layout_, touched, run, {results.begin() + 2, results.end()});
+    if (weights_) finish_sums(b_, layout_, touched, run, std::span(results).subspan(2));
   }
 
   Builder& b_;

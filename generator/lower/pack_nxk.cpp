@@ -34,9 +34,8 @@ class RowsPacker {
         layout_(strips_.layout()),
         flip_(flip_bits(b, layout, source)),
         way_(rows_way(layout, source, b.isa()).value()),
-        masks_(relayout_masks(b, way_)) {
-    if (flip_ != no_value) weights_.emplace(b, layout_);
-  }
+        masks_(relayout_masks(b, way_)),
+        weights_(sum_weights(b, layout_)) {}
   /// Memory that it needs, and is told of before it packs.
   [[nodiscard]] int64_t scratch_bytes() const {
     return strips_.are_split() ? 4 * layout_.panel.fixed : 0;
@@ -111,15 +110,14 @@ class RowsPacker {
   /// A loop over the panel's rows, those of one vector at a time, within the one over k. Sums are
   /// taken from memory and back: one load and store in so many.
   void pack_vectors(const PackRun& run, bool stream) const {
-    std::optional<CodeSums> sums;
-    if (weights_) sums.emplace(b_, layout_, *weights_, 1);
+    const CodeSums sums(b_, layout_, weights_, 1);
     const bool fixed = strips_.is_panel();
     const Value count = fixed ? b_.constant(layout_.panel.fixed / rows_at_once()) : run.units;
     const std::vector<Value> cursors = {run.source, run.packed, run.ahead};
     b_.loop("k", run.steps, cursors, [&](const std::vector<Value>& now) {
       if (fixed) fetch_rows(b_, now[2], panel_bytes());
       std::vector<Value> inits = {now[0], now[1]};
-      if (sums) inits.push_back(run.sums);
+      if (weights_) inits.push_back(run.sums);
       if (!fixed) inits.push_back(now[2]);
       const std::vector<Value> last =
           b_.loop("rows", count, inits, [&](const std::vector<Value>& at) {
@@ -137,21 +135,20 @@ class RowsPacker {
 
   /// A step of the rows of a vector; returns where the next ones, their codes and sums are.
   [[nodiscard]] std::vector<Value> pack_rows(const std::vector<Value>& at, Value stride,
-                                             bool stream,
-                                             const std::optional<CodeSums>& sums) const {
+                                             bool stream, const CodeSums& sums) const {
     const std::vector<Value> columns = strided(b_, at[0], stride, 0, rows_at_once(), "row");
-    std::vector<Value> carried = sums ? sums->start() : std::vector<Value>{};
+    const PackedStore store{b_, sums, flip_, stream};
+    std::vector<Value> carried = sums.start();
     const std::vector<Value> groups = strips_.groups(at[1], step_groups());
     pack_step(columns, [&](Coordinates first, Value packed) {
       const auto [to, offset] = strips_.place(groups, packed_offset(layout_, first));
-      if (sums) return PackedStore{b_, &*sums, flip_, stream}(to, offset, 0, packed, carried);
-      b_.op(stream ? OpCode::store_stream : OpCode::store, {to, packed}, {.offset = offset});
+      store(to, offset, 0, packed, carried);
     });
     const int64_t bytes = group_bytes(layout_) / layout_.panel.fixed * rows_at_once();
     std::vector<Value> next = {plus(b_, {columns.back(), stride}, "rows"),
                                b_.add(at[1], bytes, "to")};
-    if (sums) {
-      sums->finish(carried, b_.constant(step_k()), at[2]);
+    if (weights_) {
+      sums.finish(carried, b_.constant(step_k()), at[2]);
       next.push_back(b_.add(at[2], b_.isa().vector_bytes, "sums"));
     }
     return next;
@@ -160,15 +157,15 @@ class RowsPacker {
   /// All rows of the panel in one step, whose sums are carried through the loop.
   void pack_panel(const PackRun& run, bool stream) const {
     const int64_t vectors = layout_.panel.fixed / vector_columns(layout_, b_.isa());
-    const CodeSums sums(b_, layout_, *weights_, vectors);
-    const PackedStore store{b_, &sums, flip_, stream};
+    const CodeSums sums(b_, layout_, weights_, vectors);
+    const PackedStore store{b_, sums, flip_, stream};
     std::vector<Value> inits = {run.source, run.packed, run.ahead};
-    const auto cursors = static_cast<int64_t>(inits.size());
+    const size_t cursors = inits.size();
     const Value between = strips_.between(run.stride);
     for (const Value zero : sums.start()) inits.push_back(zero);
     const auto results = b_.loop("k", run.steps, inits, [&](const std::vector<Value>& now) {
       fetch_rows(b_, now[2], panel_bytes());
-      std::vector<Value> carried(now.begin() + cursors, now.end());
+      std::vector<Value> carried(now.begin() + int64_t(cursors), now.end());
       const std::vector<Value> columns = strips_.rows(now[0], run.stride, between);
       const std::vector<Value> groups = strips_.groups(now[1], step_groups());
       pack_step(columns, [&](Coordinates first, Value packed) {
@@ -181,7 +178,7 @@ class RowsPacker {
       return after;
     });
     const Value k = times(b_, run.steps, step_k());
-    sums.finish({results.begin() + cursors, results.end()}, k, run.sums);
+    sums.finish(std::span(results).subspan(cursors), k, run.sums);
   }
 
   Builder& b_;

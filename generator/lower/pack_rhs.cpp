@@ -29,9 +29,9 @@ bool has_all(const Isa& isa, std::initializer_list<const char*> operations) {
 }
 
 void PackedStore::operator()(Value pointer, int64_t offset, size_t vector, Value codes,
-                             std::vector<Value>& carried) const {
+                             std::span<Value> carried) const {
   const Value flipped = flip != no_value ? b.op(OpCode::xor_, {codes, flip}) : codes;
-  if (sums != nullptr) sums->add(carried, vector, flipped);
+  sums.add(carried, vector, flipped);
   b.op(stream ? OpCode::store_stream : OpCode::store, {pointer, flipped}, {.offset = offset});
 }
 

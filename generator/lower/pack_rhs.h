@@ -81,12 +81,12 @@ void pack_run(Builder& b, const PackRun& run, bool streams, Value copied,
 /// Stores packed vectors: flips the signs of codes, counts the sums, chooses the kind of store.
 struct PackedStore {
   Builder& b;
-  const CodeSums* sums;  ///< null: there are none
-  Value flip;            ///< none: signs are as they should be
+  const CodeSums& sums;
+  Value flip;  ///< none: signs are as they should be
   bool stream;
   /// `vector` is the vector's number within its group of k (and panel).
   void operator()(Value pointer, int64_t offset, size_t vector, Value codes,
-                  std::vector<Value>& carried) const;
+                  std::span<Value> carried) const;
 };
 
 /// Values of k in one group: what the bytes of one column, kr of them, hold.

@@ -85,10 +85,16 @@ SumWeights::SumWeights(Builder& b, const Layout& layout)
   }
 }
 
-CodeSums::CodeSums(Builder& b, const Layout& layout, const SumWeights& weights, int64_t vectors)
+std::optional<SumWeights> sum_weights(Builder& b, const Layout& layout) {
+  return summed_field(layout) == nullptr ? std::nullopt : std::optional(SumWeights(b, layout));
+}
+
+CodeSums::CodeSums(Builder& b, const Layout& layout, const std::optional<SumWeights>& weights,
+                   int64_t vectors)
     : b_(b), layout_(layout), weights_(weights), vectors_(static_cast<size_t>(vectors)) {}
 
 size_t CodeSums::accumulators() const {
+  if (!weights_) return 0;
   return vectors_ * (layout_.order.pair == NibblePair::column || is_next(layout_) ? 2 : 1);
 }
 
@@ -108,8 +114,8 @@ Value CodeSums::dot(Value sum, Value codes, Value weights) const {
 /// Codes of two bits: nibbles that are sums of two, at most 6.
 Value CodeSums::pairs_added(Value codes) const {
   const Value high = b_.op(OpCode::shr, {codes}, {.bits = 32, .imm = 2});
-  const Value first = b_.op(OpCode::and_, {codes, weights_.quarters});
-  return b_.op(OpCode::add, {first, b_.op(OpCode::and_, {high, weights_.quarters})}, {.bits = 32});
+  const Value first = b_.op(OpCode::and_, {codes, weights_->quarters});
+  return b_.op(OpCode::add, {first, b_.op(OpCode::and_, {high, weights_->quarters})}, {.bits = 32});
 }
 
 /// Codes are at most 255 and weights 15: 16 bits hold two products.
@@ -117,41 +123,42 @@ Value CodeSums::dot_unsigned(Value sum, Value codes, Value weights) const {
   if (is_quarters(layout_) && b_.isa().has(OpCode::dot4_s8s8)) return dot(sum, codes, weights);
   if (b_.isa().has(OpCode::dot4_u8s8)) return b_.op(OpCode::dot4_u8s8, {sum, codes, weights});
   const Value pairs = b_.op(OpCode::dot2_u8s8_sat, {codes, weights});
-  const Value fours = b_.op(OpCode::dot2_s16, {pairs, weights_.ones16});
+  const Value fours = b_.op(OpCode::dot2_s16, {pairs, weights_->ones16});
   return b_.op(OpCode::add, {sum, fours}, {.bits = 32});
 }
 
-void CodeSums::add(std::vector<Value>& carried, size_t vector, Value codes) const {
+void CodeSums::add(std::span<Value> carried, size_t vector, Value codes) const {
+  if (!weights_) return;
   if (is_bytes(layout_)) {
     Value& sum = carried[vector];
-    sum = is_signed(layout_) ? dot(sum, codes, weights_.ones)
-                             : dot_unsigned(sum, codes, weights_.ones);
+    sum = is_signed(layout_) ? dot(sum, codes, weights_->ones)
+                             : dot_unsigned(sum, codes, weights_->ones);
     return;
   }
   if (is_signed(layout_)) {
     // Both nibbles as high ones.
     const auto add_high = [&](Value nibbles) {
       if (!is_next(layout_)) {
-        carried[vector] = dot(carried[vector], nibbles, weights_.ones);
+        carried[vector] = dot(carried[vector], nibbles, weights_->ones);
         return;
       }
-      carried[2 * vector] = dot(carried[2 * vector], nibbles, weights_.even);
-      carried[2 * vector + 1] = dot(carried[2 * vector + 1], nibbles, weights_.odd);
+      carried[2 * vector] = dot(carried[2 * vector], nibbles, weights_->even);
+      carried[2 * vector + 1] = dot(carried[2 * vector + 1], nibbles, weights_->odd);
     };
     add_high(b_.op(OpCode::shl, {codes}, {.bits = 8, .imm = 4}));
-    add_high(b_.op(OpCode::and_, {codes, weights_.nibbles}));
+    add_high(b_.op(OpCode::and_, {codes, weights_->nibbles}));
     return;
   }
   if (is_quarters(layout_)) codes = pairs_added(codes);
-  const Value low = b_.op(OpCode::and_, {codes, weights_.nibbles});
+  const Value low = b_.op(OpCode::and_, {codes, weights_->nibbles});
   if (is_depth(layout_)) {
     // (16 high + low) + 15 low: both nibbles 16 times, in one accumulator. The mask is 15s.
-    const Value whole = dot_unsigned(carried[vector], codes, weights_.ones);
-    carried[vector] = dot_unsigned(whole, low, weights_.nibbles);
+    const Value whole = dot_unsigned(carried[vector], codes, weights_->ones);
+    carried[vector] = dot_unsigned(whole, low, weights_->nibbles);
     return;
   }
-  carried[2 * vector] = dot(carried[2 * vector], codes, weights_.ones);
-  carried[2 * vector + 1] = dot(carried[2 * vector + 1], low, weights_.ones);
+  carried[2 * vector] = dot(carried[2 * vector], codes, weights_->ones);
+  carried[2 * vector + 1] = dot(carried[2 * vector + 1], low, weights_->ones);
 }
 
 void CodeSums::add_to(Value sums, int64_t offset, Value value) const {
@@ -159,7 +166,7 @@ void CodeSums::add_to(Value sums, int64_t offset, Value value) const {
   b_.op(OpCode::store, {sums, b_.op(OpCode::add, {old, value}, {.bits = 32})}, {.offset = offset});
 }
 
-void CodeSums::finish_whole(const std::vector<Value>& carried, Value sums) const {
+void CodeSums::finish_whole(std::span<const Value> carried, Value sums) const {
   const int64_t bytes = b_.isa().vector_bytes.fixed;
   const size_t lanes = layout_.order.kr == 4 ? 1 : 2;  // of a column
   for (size_t v = 0; v < vectors_; v += lanes) {
@@ -169,7 +176,7 @@ void CodeSums::finish_whole(const std::vector<Value>& carried, Value sums) const
   }
 }
 
-std::vector<Value> CodeSums::next_totals(const std::vector<Value>& carried) const {
+std::vector<Value> CodeSums::next_totals(std::span<const Value> carried) const {
   const auto total = [&](Value sum) { return b_.op(OpCode::sar, {sum}, {.bits = 32, .imm = 4}); };
   std::vector<Value> totals;
   for (size_t v = 0; v < vectors_; ++v) {
@@ -192,7 +199,7 @@ Value CodeSums::total(Value sum, Value offset) const {
   return b_.op(OpCode::sub, {total, offset}, {.bits = 32});
 }
 
-void CodeSums::finish(const std::vector<Value>& carried, Value k, Value sums) const {
+void CodeSums::finish(std::span<const Value> carried, Value k, Value sums) const {
   const bool no_columns = is_next(layout_) || layout_.order.pair == NibblePair::column;
   if (is_signed(layout_) && !no_columns) return finish_whole(carried, sums);
   const Value correction = is_signed(layout_) ? no_value : offset(k);
@@ -207,7 +214,7 @@ void CodeSums::finish(const std::vector<Value>& carried, Value k, Value sums) co
   }
 }
 
-std::vector<Value> CodeSums::column_totals(const std::vector<Value>& carried, Value offset) const {
+std::vector<Value> CodeSums::column_totals(std::span<const Value> carried, Value offset) const {
   auto high_of = [&](Value whole, Value low) {
     const Value difference = b_.op(OpCode::sub, {whole, low}, {.bits = 32});
     return b_.op(OpCode::sar, {difference}, {.bits = 32, .imm = 4});
@@ -238,7 +245,7 @@ std::vector<Value> CodeSums::column_totals(const std::vector<Value>& carried, Va
   return totals;
 }
 
-std::vector<Value> CodeSums::totals(const std::vector<Value>& carried, Value offset) const {
+std::vector<Value> CodeSums::totals(std::span<const Value> carried, Value offset) const {
   return is_next(layout_) ? next_totals(carried) : column_totals(carried, offset);
 }
 

@@ -1,6 +1,8 @@
 // Sums of codes while they are packed, added to the panel's sums field at the end.
 #pragma once
 
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "ir/builder.h"
@@ -17,6 +19,8 @@ struct SumWeights {
   Value even = no_value, odd = no_value;  ///< ones where lanes have codes of such columns
   SumWeights(Builder& b, const Layout& layout);
 };
+/// None of layouts that keep no sums of codes, as those of floats.
+std::optional<SumWeights> sum_weights(Builder& b, const Layout& layout);
 
 /// Sums of the columns of `vectors` neighbouring packed vectors, numbered as they lie in a group
 /// of k.
@@ -27,7 +31,11 @@ struct SumWeights {
 ///           dword lane
 class CodeSums {
  public:
-  CodeSums(Builder& b, const Layout& layout, const SumWeights& weights, int64_t vectors);
+  /// Without weights there are none: nothing is carried, and add() does nothing.
+  CodeSums(Builder& b, const Layout& layout, const std::optional<SumWeights>& weights,
+           int64_t vectors);
+
+  explicit operator bool() const { return weights_.has_value(); }
 
   [[nodiscard]] static bool possible(const Layout& layout, const Isa& isa);
   /// What sums of such a layout are multiplied by, if this is to write them.
@@ -37,28 +45,28 @@ class CodeSums {
   /// Accumulators to carry through the loop, all zero.
   [[nodiscard]] std::vector<Value> start() const;
   /// Adds packed vector `vector` to its accumulators in `carried`.
-  void add(std::vector<Value>& carried, size_t vector, Value codes) const;
+  void add(std::span<Value> carried, size_t vector, Value codes) const;
   /// Depth, unsigned: the sums of codes that accumulator `sum` holds, given offset(k).
   [[nodiscard]] Value total(Value sum, Value offset) const;
   [[nodiscard]] Value offset(Value k) const;
   /// Column and next: likewise the sums of all accumulators, vectors of 4 columns in order.
-  [[nodiscard]] std::vector<Value> totals(const std::vector<Value>& carried, Value offset) const;
+  [[nodiscard]] std::vector<Value> totals(std::span<const Value> carried, Value offset) const;
   /// Adds what `carried` holds of `k` values per column to the i32 at `sums`.
-  void finish(const std::vector<Value>& carried, Value k, Value sums) const;
+  void finish(std::span<const Value> carried, Value k, Value sums) const;
 
  private:
   [[nodiscard]] Value dot(Value sum, Value codes, Value weights) const;
   [[nodiscard]] Value pairs_added(Value codes) const;
   [[nodiscard]] Value dot_unsigned(Value sum, Value codes, Value weights) const;
-  void finish_whole(const std::vector<Value>& carried, Value sums) const;
-  [[nodiscard]] std::vector<Value> column_totals(const std::vector<Value>& carried,
+  void finish_whole(std::span<const Value> carried, Value sums) const;
+  [[nodiscard]] std::vector<Value> column_totals(std::span<const Value> carried,
                                                  Value offset) const;
-  [[nodiscard]] std::vector<Value> next_totals(const std::vector<Value>& carried) const;
+  [[nodiscard]] std::vector<Value> next_totals(std::span<const Value> carried) const;
   void add_to(Value sums, int64_t offset, Value value) const;
 
   Builder& b_;
   const Layout& layout_;
-  SumWeights weights_;
+  std::optional<SumWeights> weights_;
   size_t vectors_;
 };
 
