@@ -49,6 +49,12 @@ constexpr int64_t long_k = 4096;  // no tile is longer
 constexpr size_t half_masks = 3;
 constexpr uint8_t low_halves[] = {0x55, 0x33, 0x0f};  // of two neighbors of 1, 2 and 4 bits
 
+/// Of every lane of 32 bits, a mask of Masks.
+uint32_t mask_bits(const Relayout& way, size_t number) {
+  if (number >= half_masks) return moved_up(way.swaps[number - half_masks]);
+  return low_halves[number] * 0x01010101U;
+}
+
 /// The lowest lane that a search moves. Those of less than a nibble are too many for it: exchanges
 /// bring them to where they belong in the end.
 int searched_unit(int unit) {
@@ -198,95 +204,82 @@ std::pair<Bits, Bits> split(const Relayout& way) {
   return {{way.loaded.begin(), end}, {end, way.loaded.end()}};
 }
 
-/// Runs the way on bits that know where they come from, and compares with what the layout says.
-class Proof {
- public:
-  Proof(const Relayout& way, const Layout& layout, const Isa& isa, const Source& source,
-        FieldKind kind)
-      : way_(way), layout_(layout), isa_(isa), source_(source), kind_(kind) {
-    const size_t all = 8 * bytes() * way.vectors();
-    for (int digit = 0; all >> digit != 0; ++digit) {
-      run(digit, false);
-      run(digit, true);
+/// A bit of a code: its number in loaded vectors, and its place in packed ones.
+struct CodeBit {
+  size_t from, vector, to;
+};
+
+/// All of them, of a way's tile. `numbers`: what the numbers of packed vectors name.
+std::vector<CodeBit> code_bits(const Relayout& way, const Bits& numbers, const Layout& layout,
+                               const Source& source, FieldKind kind, size_t vector_bits) {
+  const Part panels = axes(layout);
+  auto packed = [&](Coordinates at) { return place(panels, kind, at, {long_k, {}, 0}); };
+  std::map<int64_t, size_t> starts;
+  for (size_t i = 0; i < way.vectors(); ++i) starts[packed(named(i, numbers) + way.turned)] = i;
+  const auto segment = static_cast<int64_t>(vector_bits) / way.loads;
+  const auto [run, others] = split(way);
+  std::vector<CodeBit> all;
+  for (int64_t n = 0; n <= way.tile.n; ++n) {
+    for (int64_t k = 0; k <= way.tile.k; ++k) {
+      const Coordinates at{n, k};
+      if (!(both(at, way.tile) == at)) continue;
+      const int64_t in_run =
+          source_bit(source, kind, at) - source_bit(source, kind, without(at, sum(run)));
+      const int64_t lane = int64_t(number_of(at, others)) * segment + in_run;
+      const size_t from = number_of(at, way.numbers) * vector_bits + size_t(lane);
+      const int64_t to = packed(at);
+      const auto [start, vector] = *std::prev(starts.upper_bound(to));
+      for (size_t i = 0; i < size_t{1} << way.unit; ++i) {
+        all.push_back({from + i, vector, size_t(to - start) + i});
+      }
     }
   }
+  return all;
+}
 
- private:
-  [[nodiscard]] size_t bytes() const { return static_cast<size_t>(isa_.vector_bytes.fixed); }
-
-  void run(int digit, bool opposite) {
-    store_.assign(way_.vectors(), std::vector<uint8_t>(bytes()));
+/// Runs the way on bits that know where they come from, and compares with what the layout says.
+void prove(const Relayout& way, const Layout& layout, const Isa& isa, const Source& source,
+           FieldKind kind) {
+  const auto bytes = static_cast<size_t>(isa.vector_bytes.fixed);
+  std::vector<CodeBit> bits;
+  // What bits hold: a digit of their numbers, or the opposite.
+  const auto run = [&](int digit, bool opposite) {
+    const auto is_set = [&](size_t number) { return ((number >> digit & 1) != 0) != opposite; };
+    std::vector<std::vector<uint8_t>> values(way.vectors(), std::vector<uint8_t>(bytes));
     std::vector<Value> loaded;
-    for (size_t i = 0; i < way_.vectors() * 8 * bytes(); ++i) {
-      const bool set = (i >> digit & 1) != 0;
-      if (set != opposite) store_[i / 8 / bytes()][i / 8 % bytes()] |= uint8_t(1U << (i % 8));
+    for (size_t i = 0; i < way.vectors() * 8 * bytes; ++i) {
+      if (is_set(i)) values[i / 8 / bytes][i / 8 % bytes] |= uint8_t(1U << (i % 8));
     }
-    for (size_t i = 0; i < way_.vectors(); ++i) loaded.push_back(static_cast<Value>(i));
+    for (size_t i = 0; i < way.vectors(); ++i) loaded.push_back(static_cast<Value>(i));
     Masks masks{};
-    for (size_t i = 0; i < half_masks + way_.swaps.size(); ++i) {
-      masks[i] = static_cast<Value>(store_.size());
-      store_.emplace_back(bytes(), i < half_masks ? low_halves[i] : uint8_t{0});
-      if (i < half_masks) continue;
-      const uint32_t lane = moved_up(way_.swaps[i - half_masks]);
-      for (size_t byte = 0; byte < bytes(); ++byte) {
-        store_.back()[byte] = static_cast<uint8_t>(lane >> (8 * (byte % 4)));
+    for (size_t i = 0; i < half_masks + way.swaps.size(); ++i) {
+      masks[i] = static_cast<Value>(values.size());
+      const uint32_t lane = mask_bits(way, i);
+      values.emplace_back();
+      for (size_t byte = 0; byte < bytes; ++byte) {
+        values.back().push_back(static_cast<uint8_t>(lane >> (8 * (byte % 4))));
       }
     }
     const Moved moved =
-        move_lanes(way_, isa_, masks, loaded, [&](const MoveOp& op, Value x, Value y) {
-          std::vector<const uint8_t*> args = {store_[static_cast<size_t>(x)].data()};
-          if (y != no_value) args.push_back(store_[static_cast<size_t>(y)].data());
-          store_.push_back(run_alone(op.code, op.bits, op.imm, args, bytes()));
-          return static_cast<Value>(store_.size()) - 1;
+        move_lanes(way, isa, masks, loaded, [&](const MoveOp& op, Value x, Value y) {
+          std::vector<const uint8_t*> args = {values[static_cast<size_t>(x)].data()};
+          if (y != no_value) args.push_back(values[static_cast<size_t>(y)].data());
+          values.push_back(run_alone(op.code, op.bits, op.imm, args, bytes));
+          return static_cast<Value>(values.size()) - 1;
         });
-    if (places_.empty()) find_places(moved);
-    for (const Bit& bit : places_) {
-      const uint8_t byte = store_[static_cast<size_t>(moved.vectors[bit.vector])][bit.to / 8];
-      const bool set = (byte >> (bit.to % 8) & 1) != 0;
-      if ((set != opposite) != ((bit.from >> digit & 1) != 0)) {
-        throw std::logic_error("a code does not arrive: " + canonical(layout_));
+    if (bits.empty()) bits = code_bits(way, moved.numbers, layout, source, kind, 8 * bytes);
+    for (const CodeBit& bit : bits) {
+      const uint8_t byte = values[static_cast<size_t>(moved.vectors[bit.vector])][bit.to / 8];
+      if ((byte >> (bit.to % 8) & 1) != is_set(bit.from)) {
+        throw std::logic_error("a code does not arrive: " + canonical(layout));
       }
     }
-  }
-
-  /// Of every bit of every code: its number in loaded vectors, and its place in packed ones.
-  struct Bit {
-    size_t from, vector, to;
   };
-  void find_places(const Moved& moved) {
-    const Part panels = axes(layout_);
-    auto packed = [&](Coordinates at) { return place(panels, kind_, at, {long_k, {}, 0}); };
-    std::map<int64_t, size_t> starts;
-    for (size_t i = 0; i < moved.vectors.size(); ++i) {
-      starts[packed(named(i, moved.numbers) + way_.turned)] = i;
-    }
-    const auto segment = static_cast<int64_t>(8 * bytes()) / way_.loads;
-    const auto [run, others] = split(way_);
-    for (int64_t n = 0; n <= way_.tile.n; ++n) {
-      for (int64_t k = 0; k <= way_.tile.k; ++k) {
-        const Coordinates at{n, k};
-        if (!(both(at, way_.tile) == at)) continue;
-        const int64_t in_run =
-            source_bit(source_, kind_, at) - source_bit(source_, kind_, without(at, sum(run)));
-        const int64_t lane = int64_t(number_of(at, others)) * segment + in_run;
-        const size_t from = number_of(at, way_.numbers) * 8 * bytes() + size_t(lane);
-        const int64_t to = packed(at);
-        const auto [start, vector] = *std::prev(starts.upper_bound(to));
-        for (size_t i = 0; i < size_t{1} << way_.unit; ++i) {
-          places_.push_back({from + i, vector, size_t(to - start) + i});
-        }
-      }
-    }
+  for (int digit = 0; 8 * bytes * way.vectors() >> digit != 0; ++digit) {
+    run(digit, false);
+    run(digit, true);
   }
-
-  const Relayout& way_;
-  const Layout& layout_;
-  const Isa& isa_;
-  const Source& source_;
-  FieldKind kind_;
-  std::vector<std::vector<uint8_t>> store_;  ///< values
-  std::vector<Bit> places_;
-};
+}
 
 /// The lowest bits of a run of a source, with any `inserted` ones of the goal's bytes above them.
 std::vector<Bits> possible_loads(const Bits& run, const Relayout& way, size_t inserted) {
@@ -348,22 +341,19 @@ std::optional<Relayout> way_from(const std::vector<Bits>& loads,
                                  Relayout way) {
   std::vector<LaneOrder> starts;
   const Bits goal = searched(way, way.goal);
+  const auto wanted = [&](Coordinates bit) { return among(bit, goal); };
   for (const Bits& loaded : loads) {
     const Bits lanes = swapped_lanes(way, loaded);
+    // The search moves nothing out of the lanes below those that it moves.
+    const auto low_end = lanes.begin() + (searched_unit(way.unit) - way.unit);
+    if (std::any_of(lanes.begin(), low_end, wanted)) return std::nullopt;
     starts.emplace_back();
     for (const Coordinates bit : searched(way, lanes)) {
       const auto at = std::find(goal.begin(), goal.end(), bit) - goal.begin();
-      starts.back().push_back(among(bit, goal) ? static_cast<int>(at) + 1 : 0);
+      starts.back().push_back(wanted(bit) ? static_cast<int>(at) + 1 : 0);
     }
   }
   if (starts.empty()) return std::nullopt;
-  // The search moves nothing out of the lanes below those that it moves.
-  for (const Bits& loaded : loads) {
-    const Bits lanes = swapped_lanes(way, loaded);
-    const auto low_end = lanes.begin() + (searched_unit(way.unit) - way.unit);
-    const auto wanted = [&](Coordinates bit) { return among(bit, goal); };
-    if (std::any_of(lanes.begin(), low_end, wanted)) return std::nullopt;
-  }
   const auto spare = static_cast<int>(std::count(starts[0].begin(), starts[0].end(), 0));
   if (size_t{1} << spare > most_vectors) return std::nullopt;
   const std::optional<FoundWay> found = shortest_way(moves, searched_unit(way.unit), starts, spare);
@@ -378,8 +368,7 @@ std::optional<Relayout> way_from(const std::vector<Bits>& loads,
     RelayoutStep step{moves[move].move, moves[move].exchanged, {}};
     if (symbol > 0) step.symbol = goal[static_cast<size_t>(symbol) - 1];
     if (symbol == 0) {
-      step.symbol = *std::find_if(held.numbers.begin(), held.numbers.end(),
-                                  [&](Coordinates bit) { return !among(bit, goal); });
+      step.symbol = *std::find_if_not(held.numbers.begin(), held.numbers.end(), wanted);
     }
     held.move(step, way.unit);
     way.steps.push_back(step);
@@ -414,7 +403,7 @@ std::optional<Relayout> find_relayout(const Layout& layout, const Source& source
     way.loads = int64_t{1} << inserted;
     best = way_from(possible_loads(run, way, inserted), moves, most_vectors, way);
   }
-  if (best) Proof(*best, layout, isa, source, kind);
+  if (best) prove(*best, layout, isa, source, kind);
   return best;
 }
 
@@ -434,7 +423,7 @@ Masks relayout_masks(Builder& b, const Relayout& way) {
   for (const RelayoutStep& step : way.steps) {
     if (step.exchanged == 0 || inserts_nibbles(b.isa(), step.exchanged)) continue;
     const auto i = static_cast<size_t>(std::countr_zero(static_cast<unsigned>(step.exchanged)));
-    if (masks[i] == no_value) masks[i] = splat32(b, low_halves[i] * 0x01010101U, names[i]);
+    if (masks[i] == no_value) masks[i] = splat32(b, mask_bits(way, i), names[i]);
   }
   for (size_t i = 0; i < way.swaps.size(); ++i) {
     masks[half_masks + i] = splat32(b, moved_up(way.swaps[i]), "moved_up");
