@@ -227,14 +227,9 @@ void BlocksPacker::column_vectors(const PieceCursors& first) {
 Value BlocksPacker::codes(const std::vector<Value>& rows, Value to) {
   const std::vector<Value> carried = pack(rows, to);
   if (!sums_) return no_value;
-  const bool two_lanes = layout_.order.kr == 8;
-  const Value all =
-      two_lanes ? b_.op(OpCode::pair_add, {carried[0], carried[1]}, {.bits = 32}) : carried[0];
-  if (CodeSums::factor(layout_) != 1) {
-    return b_.op(OpCode::sar, {all}, {.bits = 32, .imm = 4}, "sum");
-  }
-  if (two_lanes) return all;
-  return offset_ == no_value ? carried[0] : sums_.total(carried[0], offset_);
+  const Value sum = sums_.total(carried, 0, offset_);
+  if (CodeSums::factor(layout_) == 1) return sum;
+  return b_.op(OpCode::sar, {sum}, {.bits = 32, .imm = 4}, "sum");
 }
 
 void BlocksPacker::keep(const PieceCursors& at, Value sum) {

@@ -166,16 +166,6 @@ void CodeSums::add_to(Value sums, int64_t offset, Value value) const {
   b_.op(OpCode::store, {sums, b_.op(OpCode::add, {old, value}, {.bits = 32})}, {.offset = offset});
 }
 
-void CodeSums::finish_whole(std::span<const Value> carried, Value sums) const {
-  const int64_t bytes = b_.isa().vector_bytes.fixed;
-  const size_t lanes = layout_.order.kr == 4 ? 1 : 2;  // of a column
-  for (size_t v = 0; v < vectors_; v += lanes) {
-    Value total = carried[v];
-    if (lanes == 2) total = b_.op(OpCode::pair_add, {total, carried[v + 1]}, {.bits = 32});
-    add_to(sums, static_cast<int64_t>(v / lanes) * bytes, total);
-  }
-}
-
 std::vector<Value> CodeSums::next_totals(std::span<const Value> carried) const {
   const auto total = [&](Value sum) { return b_.op(OpCode::sar, {sum}, {.bits = 32, .imm = 4}); };
   std::vector<Value> totals;
@@ -194,23 +184,27 @@ Value CodeSums::offset(Value k) const {
                "offset");
 }
 
-Value CodeSums::total(Value sum, Value offset) const {
+Value CodeSums::total(std::span<const Value> carried, size_t first, Value offset) const {
+  const Value sum = carried[first];
+  if (is_signed(layout_)) {
+    if (layout_.order.kr == 4) return sum;
+    return b_.op(OpCode::pair_add, {sum, carried[first + 1]}, {.bits = 32});
+  }
   const Value total = is_bytes(layout_) ? sum : b_.op(OpCode::sar, {sum}, {.bits = 32, .imm = 4});
   return b_.op(OpCode::sub, {total, offset}, {.bits = 32});
 }
 
 void CodeSums::finish(std::span<const Value> carried, Value k, Value sums) const {
-  const bool no_columns = is_next(layout_) || layout_.order.pair == NibblePair::column;
-  if (is_signed(layout_) && !no_columns) return finish_whole(carried, sums);
   const Value correction = is_signed(layout_) ? no_value : offset(k);
-  if (no_columns) {
+  if (is_next(layout_) || layout_.order.pair == NibblePair::column) {
     const std::vector<Value> all = totals(carried, correction);
     for (size_t i = 0; i < all.size(); ++i) add_to(sums, static_cast<int64_t>(i) * 16, all[i]);
     return;
   }
-  for (size_t v = 0; v < vectors_; ++v) {
-    add_to(sums, static_cast<int64_t>(v) * b_.isa().vector_bytes.fixed,
-           total(carried[v], correction));
+  const int64_t bytes = b_.isa().vector_bytes.fixed;
+  const size_t lanes = is_signed(layout_) && layout_.order.kr != 4 ? 2 : 1;  // of a column
+  for (size_t v = 0; v < vectors_; v += lanes) {
+    add_to(sums, static_cast<int64_t>(v / lanes) * bytes, total(carried, v, correction));
   }
 }
 

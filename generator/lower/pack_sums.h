@@ -46,8 +46,9 @@ class CodeSums {
   [[nodiscard]] std::vector<Value> start() const;
   /// Adds packed vector `vector` to its accumulators in `carried`.
   void add(std::span<Value> carried, size_t vector, Value codes) const;
-  /// Depth, unsigned: the sums of codes that accumulator `sum` holds, given offset(k).
-  [[nodiscard]] Value total(Value sum, Value offset) const;
+  /// None and depth: factor() times the sums of the columns of accumulator `first`, or of two from
+  /// there on, given offset(k) if codes are unsigned.
+  [[nodiscard]] Value total(std::span<const Value> carried, size_t first, Value offset) const;
   [[nodiscard]] Value offset(Value k) const;
   /// Column and next: likewise the sums of all accumulators, vectors of 4 columns in order.
   [[nodiscard]] std::vector<Value> totals(std::span<const Value> carried, Value offset) const;
@@ -58,7 +59,6 @@ class CodeSums {
   [[nodiscard]] Value dot(Value sum, Value codes, Value weights) const;
   [[nodiscard]] Value pairs_added(Value codes) const;
   [[nodiscard]] Value dot_unsigned(Value sum, Value codes, Value weights) const;
-  void finish_whole(std::span<const Value> carried, Value sums) const;
   [[nodiscard]] std::vector<Value> column_totals(std::span<const Value> carried,
                                                  Value offset) const;
   [[nodiscard]] std::vector<Value> next_totals(std::span<const Value> carried) const;
