@@ -151,7 +151,7 @@ class BlockPanelPacker {
     b_.loop("zeros", rows, {number(b_, 0, "row"), sums_}, [&](const std::vector<Value>& at) {
       const Value row = repeats_ ? smaller(b_, {at[0], b_.add(way.rows, -1)}, "row") : at[0];
       const Value column = plus(b_, {way.first_row, row}, "column");
-      const Value code = zeros_->beside.zero_code(column, first_k);
+      const Value code = zeros_->zero_code(column, first_k);
       b_.op(OpCode::store_scalar, {at[1], code}, {.bits = 32});
       return std::vector<Value>{b_.add(at[0], 1, "row"), b_.add(at[1], 4, "at")};
     });
@@ -285,20 +285,6 @@ class BlockPanelPacker {
     });
   }
 
-  /// What says where zero points are. The Values are made in this order.
-  struct Zeros {
-    Zeros(Builder& b, const Layout& layout, const Source& source)
-        : given{b},
-          codes(b, layout, source),
-          k(b.arg(ArgField::pack_k)),
-          block(has_long_blocks(layout) ? b.arg(ArgField::pack_block) : b.constant(layout.block)),
-          beside(given, layout, source, codes, k, block) {}
-    Given given;
-    SourceCodes codes;
-    Value k, block;
-    PlainBlocks beside;
-  };
-
   Builder& b_;
   const Layout& layout_;
   const Source& whole_source_;
@@ -310,7 +296,7 @@ class BlockPanelPacker {
   int scale_bits_;
   bool has_minimums_;
   bool repeats_;
-  std::optional<Zeros> zeros_;
+  std::optional<PlainBlocks> zeros_;  ///< what says where zero points are
   int64_t most_rows_;
   int64_t gathered_bytes_;  ///< of the blocks whose scales are gathered; minimums stand behind them
   Value copy_, scales_;

@@ -29,12 +29,9 @@ class PlainPacker {
       : b_(b),
         layout_(layout),
         source_(source),
-        given_{b},
+        beside_(b, layout, source),
         from_(path_of(source.axes, FieldKind::data)),
         to_(path_in_panel(layout)),
-        codes_(b, layout, source),
-        k_(b.arg(ArgField::pack_k)),
-        padded_(padded_k(b, layout)),
         // Whole lines of a row, and whatever shares a byte, or a scale.
         at_once_(layout.super_block != 0 ? layout.super_block
                  : layout.block != 0     ? layout.block
@@ -42,11 +39,7 @@ class PlainPacker {
                      ? block_of(source)
                      : std::max<int64_t>(32, depth_codes(layout) * layout.order.distance)),
         near_from_(path_below(from_, at_once_)),
-        near_to_(path_below(to_, at_once_)),
-        block_(layout.block == 0         ? no_value
-               : has_long_blocks(layout) ? b.arg(ArgField::pack_block)
-                                         : b.constant(at_once_)),
-        beside_(given_, layout, source, codes_, k_, block_) {}
+        near_to_(path_below(to_, at_once_)) {}
 
   void pack(const Panel& panel) const {
     const PanelPlaces places = write_fields(b_, layout_, padded_, panel);
@@ -365,14 +358,13 @@ class PlainPacker {
   Builder& b_;
   const Layout& layout_;
   const Source& source_;
-  Given given_;
+  PlainBlocks beside_;
+  const Given& given_ = beside_.given;
+  const SourceCodes& codes_ = beside_.codes;
+  const Value k_ = beside_.k, padded_ = beside_.padded, block_ = beside_.block;
   FieldAxes from_, to_;
-  SourceCodes codes_;
-  Value k_, padded_;
   int64_t at_once_;
   FieldAxes near_from_, near_to_;  ///< of values of k that are packed at once
-  Value block_;                    ///< values of one; none: there are no blocks
-  PlainBlocks beside_;
   Value most_ = block_ == no_value ? b_.constant(at_once_) : block_;  ///< values at once
 };
 

@@ -11,18 +11,20 @@ Value load_float(Builder& b, Value at, ElementType type, const char* name) {
   return widened(b, b.op(OpCode::load, {at}, {.bytes = bits(type) / 8}), type, name);
 }
 
-PlainBlocks::PlainBlocks(const Given& given, const Layout& layout, const Source& source,
-                         const SourceCodes& codes, Value k, Value block)
-    : b_(given.b),
-      given_(given),
+PlainBlocks::PlainBlocks(Builder& b, const Layout& layout, const Source& source)
+    : given{b},
+      codes(b, layout, source),
+      k(b.arg(ArgField::pack_k)),
+      padded(padded_k(b, layout)),
+      block(layout.block == 0         ? no_value
+            : has_long_blocks(layout) ? b.arg(ArgField::pack_block)
+                                      : b.constant(whole_block(layout))),
+      b_(b),
       layout_(layout),
-      source_(source),
-      codes_(codes),
-      k_(k),
-      block_(block) {}
+      source_(source) {}
 
-Value PlainBlocks::blocks_in(Value k) const {
-  return b_.op(OpCode::idiv, {k, block_}, {}, "blocks");
+Value PlainBlocks::blocks_in(Value values) const {
+  return b_.op(OpCode::idiv, {values, block}, {}, "blocks");
 }
 
 void PlainBlocks::keep(Value at, Value sum, Value first_k, Value row, Value column,
@@ -38,28 +40,28 @@ void PlainBlocks::keep(Value at, Value sum, Value first_k, Value row, Value colu
   Value kept = b_.op(OpCode::load, {from}, {.bytes = bytes}, "scale");
   if (field_index(layout_, FieldKind::offsets) >= 0) {
     keep_offset(plus(b_, {scales, times(b_, row, bytes)}), kept, first_k, column);
-    scales = plus(b_, {scales, given_.length(layout_.panel * bytes)});
+    scales = plus(b_, {scales, given.length(layout_.panel * bytes)});
   }
   const Value kept_at = plus(b_, {scales, times(b_, row, bytes)});
   if (const int64_t sign = sign_of_scales(source_); sign != 0) {
-    const Value given = b_.op(OpCode::load_scalar, {from}, {.bits = bits(type)}, "given");
-    b_.op(OpCode::store_scalar, {kept_at, b_.add(given, sign, "negated")}, {.bits = bits(type)});
+    const Value scale = b_.op(OpCode::load_scalar, {from}, {.bits = bits(type)}, "given");
+    b_.op(OpCode::store_scalar, {kept_at, b_.add(scale, sign, "negated")}, {.bits = bits(type)});
     kept = b_.op(OpCode::load, {kept_at}, {.bytes = bytes}, "scale");
   }
   b_.op(OpCode::store, {kept_at, part_of(kept)});
   if (field_index(layout_, FieldKind::zero_points) >= 0) {
-    keep_zero_point(plus(b_, {kept_at, given_.length(layout_.panel * bytes)}), first_k, column);
+    keep_zero_point(plus(b_, {kept_at, given.length(layout_.panel * bytes)}), first_k, column);
   }
   if (field_index(layout_, FieldKind::minimums) >= 0) {
     const Value minimum = place_of(FieldKind::minimums, column, first_k, "minimum_from");
     b_.op(OpCode::copy_bytes,
-          {plus(b_, {kept_at, given_.length(layout_.panel * bytes)}), minimum, b_.constant(bytes)});
+          {plus(b_, {kept_at, given.length(layout_.panel * bytes)}), minimum, b_.constant(bytes)});
   }
   if (at == no_value) return;
   const Value real = widened(b_, kept, type);
-  const Value codes = b_.op(OpCode::cvt_i32_f32, {b_.op(OpCode::dup, {sum}, {.bits = 32})});
+  const Value count = b_.op(OpCode::cvt_i32_f32, {b_.op(OpCode::dup, {sum}, {.bits = 32})});
   const Value old = b_.op(OpCode::load, {at}, {}, "old");
-  b_.op(OpCode::store, {at, b_.op(OpCode::fma, {codes, real, old}, {}, "total")});
+  b_.op(OpCode::store, {at, b_.op(OpCode::fma, {count, real, old}, {}, "total")});
 }
 
 /// What the layout keeps of a scale.
@@ -112,15 +114,15 @@ void PlainBlocks::keep_offset(Value to, Value scale, Value first_k, Value column
 }
 
 Value PlainBlocks::zero_code(Value column, Value first_k) const {
-  const int64_t together = 8 / codes_.width();
+  const int64_t together = 8 / codes.width();
   const Value number = blocks_in(first_k);
-  const Value column_bytes = over(b_, b_.add(blocks_in(k_), together - 1), together);
+  const Value column_bytes = over(b_, b_.add(blocks_in(k), together - 1), together);
   const Value from =
       plus(b_, {b_.arg(ArgField::pack_zero_points), product(b_, {column, column_bytes})});
   const Value at = plus(b_, {from, over(b_, number, together)}, "zero_from");
   const Value byte = b_.op(OpCode::load_scalar, {at}, {.bits = 8}, "zero_byte");
-  const Value which = together == 1 ? no_value : remainder(given_, number, together);
-  return b_.add(codes_.code_bits(codes_.in_byte(byte, which), "zero_code"), -codes_.half());
+  const Value which = together == 1 ? no_value : remainder(given, number, together);
+  return b_.add(codes.code_bits(codes.in_byte(byte, which), "zero_code"), -codes.half());
 }
 
 /// Where a column's block has its value in an array beside the weights.
@@ -133,7 +135,7 @@ Value PlainBlocks::beside(ArgField array, Value column, Value first_k, const cha
 
 Value PlainBlocks::place_of(FieldKind kind, Value column, Value first_k, const char* name) const {
   const FieldAxes path = path_of(source_.axes, kind);
-  return moved(given_, b_.arg(ArgField::pack_source), path, column, first_k, name).bytes;
+  return moved(given, b_.arg(ArgField::pack_source), path, column, first_k, name).bytes;
 }
 
 Value PlainBlocks::real_of(FieldKind kind, Value column, Value first_k) const {

@@ -11,11 +11,16 @@ Value load_float(Builder& b, Value at, ElementType type, const char* name);
 
 class PlainBlocks {
  public:
-  /// k: values of a row; block: of one, or none: there are no blocks.
-  PlainBlocks(const Given& given, const Layout& layout, const Source& source,
-              const SourceCodes& codes, Value k, Value block);
+  PlainBlocks(Builder& b, const Layout& layout, const Source& source);
 
-  [[nodiscard]] Value blocks_in(Value k) const;
+  // What is read once. The Values are made in this order.
+  const Given given;
+  const SourceCodes codes;
+  const Value k;       ///< values of a row
+  const Value padded;  ///< likewise, with padding
+  const Value block;   ///< of a block, or a super-block; none: there are no blocks
+
+  [[nodiscard]] Value blocks_in(Value values) const;
 
   /// Copies a block's scale, and what stands beside it; adds scale * sum, unless `at` is none.
   void keep(Value at, Value sum, Value first_k, Value row, Value column, Value scales) const;
@@ -35,11 +40,8 @@ class PlainBlocks {
   [[nodiscard]] Value beside(ArgField array, Value column, Value first_k, const char* name) const;
 
   Builder& b_;
-  const Given& given_;
   const Layout& layout_;
   const Source& source_;
-  const SourceCodes& codes_;
-  Value k_, block_;
 };
 
 }  // namespace tw
