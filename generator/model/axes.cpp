@@ -34,15 +34,6 @@ Length extent(const Axis& axis, int64_t k) {
   return (k + axis.step.fixed - 1) / axis.step.fixed;
 }
 
-/// The member that has the field inside.
-const Part* inner_part(const Part& part, FieldKind kind) {
-  for (const Part::Member& member : part.members) {
-    const auto* inner = std::get_if<Part>(&member);
-    if (inner != nullptr && find_field(*inner, kind) != nullptr) return inner;
-  }
-  return nullptr;
-}
-
 /// Bits of a member with all its repetitions.
 Length whole(const Part::Member& member, int64_t k) {
   if (const auto* field = std::get_if<FieldAxes>(&member)) return size(*field, k);
@@ -88,30 +79,29 @@ int64_t offset(const FieldAxes& field, const Coordinates& at, VectorLength vl) {
   return sum;
 }
 
-Length start(const Part& part, FieldKind kind, int64_t k) {
-  const Part* inner = inner_part(part, kind);
+FieldAxes flat(const Part& part, FieldKind kind, int64_t k) {
   Length before = 0;
   for (const Part::Member& member : part.members) {
     const auto* field = std::get_if<FieldAxes>(&member);
-    if (field != nullptr && field->kind == kind) return before;
-    if (field == nullptr && &std::get<Part>(member) == inner)
-      return before + start(*inner, kind, k);
-    before += whole(member, k);
+    const auto* inner = std::get_if<Part>(&member);
+    if (field != nullptr ? field->kind != kind : find_field(*inner, kind) == nullptr) {
+      before += whole(member, k);
+      continue;
+    }
+    FieldAxes found = field != nullptr ? *field : flat(*inner, kind, k);
+    found.base += before;
+    if (field == nullptr) {
+      Axis around = *inner->over;
+      around.stride = size(*inner, k);
+      found.axes.insert(found.axes.begin(), around);
+    }
+    return found;
   }
   throw std::invalid_argument(fmt::format("'{}' has no {}", to_string(part), name(kind)));
 }
 
-FieldAxes flat(const Part& part, FieldKind kind, int64_t k) {
-  FieldAxes field = field_axes(part, kind);
-  field.base += start(part, kind, k);
-  std::vector<Axis> around;
-  for (const Part* inner = inner_part(part, kind); inner != nullptr;) {
-    around.push_back(*inner->over);
-    around.back().stride = size(*inner, k);
-    inner = inner_part(*inner, kind);
-  }
-  field.axes.insert(field.axes.begin(), around.begin(), around.end());
-  return field;
+Length start(const Part& part, FieldKind kind, int64_t k) {
+  return flat(part, kind, k).base - field_axes(part, kind).base;
 }
 
 FieldPlaces::FieldPlaces(const Part& part, FieldKind kind, const Sizes& sizes) : vl_(sizes.vl) {
