@@ -39,12 +39,12 @@ BlocksPacker::BlocksPacker(Builder& b, const Layout& layout, const Source& sourc
       scale_bytes_(b.isa().lanes32() * bits(field_of(layout, FieldKind::scales).type) / 8) {}
 
 int64_t BlocksPacker::scratch_bytes() const {
-  return split_sums_bytes() + (tops_ ? tops_->scratch_bytes() : 0);
+  return strips_.scratch_bytes() + (tops_ ? tops_->scratch_bytes() : 0);
 }
 
 void BlocksPacker::use(Value scratch) {
-  split_sums_ = scratch;
-  if (tops_) tops_->use(b_.add(scratch, split_sums_bytes(), "top_lanes"));
+  strips_.use(scratch);
+  if (tops_) tops_->use(b_.add(scratch, strips_.scratch_bytes(), "top_lanes"));
 }
 
 void BlocksPacker::pack(const PackRun& run, bool stream) {
@@ -118,7 +118,9 @@ void BlocksPacker::pack_strips(const PackRun& run) {
     const std::vector<Value> last =
         b_.loop("strip", segments_of(b_), inits, [&](const std::vector<Value>& at) {
           fetch_rows(b_, at[2], fetched);
-          pack_strip({at[0], at[1], sums_ ? at[3] : no_value});
+          strips_.with_sums(sums_ ? at[3] : no_value, [&](Value sums) {
+            columns({at[0], at[1], sums});
+          });
           std::vector<Value> next = {plus(b_, {at[0], rows}, "source"),
                                      b_.add(at[1], strips_.bytes(), "packed"),
                                      b_.add(at[2], fetched, "ahead")};
@@ -130,13 +132,6 @@ void BlocksPacker::pack_strips(const PackRun& run) {
     return std::vector<Value>{b_.add(now[0], source_.bytes, "source"),
                               plus(b_, {now[1], bytes}, "packed"), last[2]};
   });
-}
-
-void BlocksPacker::pack_strip(const PieceCursors& at) {
-  if (!strips_.are_split() || !sums_) return columns(at);
-  b_.op(OpCode::fill_bytes, {split_sums_, b_.constant(0), b_.constant(split_sums_bytes())});
-  columns({at.source, at.packed, split_sums_});
-  strips_.add_columns(split_sums_, at.sums);
 }
 
 std::vector<Value> BlocksPacker::groups(Value to) const {

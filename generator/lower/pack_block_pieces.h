@@ -41,9 +41,6 @@ class BlocksPacker {
 
  private:
   [[nodiscard]] int64_t lanes() const { return b_.isa().lanes32(); }
-  [[nodiscard]] int64_t split_sums_bytes() const {
-    return strips_.are_split() ? 4 * layout_.panel.fixed : 0;
-  }
   /// Scales were gathered for its pieces.
   [[nodiscard]] bool has_scales() const { return !codes_first_ && layout_.super_block == 0; }
 
@@ -53,7 +50,6 @@ class BlocksPacker {
   /// Pieces of a panel as wide as vectors.
   void pack_strips(const PackRun& run);
 
-  void pack_strip(const PieceCursors& at);
   /// Of a piece, the groups of k that hold the codes of its blocks, whose first ones begin there
   /// ...
   [[nodiscard]] std::vector<Value> groups(Value to) const;
@@ -89,7 +85,7 @@ class BlocksPacker {
 
   Builder& b_;
   const Layout& panel_layout_;
-  const Strips strips_;
+  Strips strips_;
   const Layout& layout_;  ///< a strip's
   SourceBlocks source_;
   const Source& whole_source_;
@@ -102,7 +98,6 @@ class BlocksPacker {
   std::optional<TopsPacker> tops_;
   int64_t scale_bytes_;                           ///< of a vector of columns
   Value stride_ = no_value, between_ = no_value;  ///< from row to row, from part to part of a strip
-  Value split_sums_ = no_value;
   bool stream_ = false;
 };
 

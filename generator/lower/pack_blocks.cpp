@@ -34,7 +34,7 @@ class BlockPanelPacker {
     if (field_index(layout, FieldKind::zero_points) >= 0) zeros_.emplace(b, layout, source);
     // Minimums are where sums are, of which there are none beside them.
     const int64_t kept = 4 * most_rows_ + (has_minimums_ ? gathered_bytes_ : 0);
-    if (blocks_.scratch_bytes() != 0) blocks_.use(b.add(sums_, kept, "strip_sums"));
+    blocks_.use(b.add(sums_, kept, "strip_sums"));
   }
 
   [[nodiscard]] bool streams() const {

@@ -36,11 +36,7 @@ class RowsPacker {
         way_(rows_way(layout, source, b.isa()).value()),
         masks_(relayout_masks(b, way_)),
         weights_(sum_weights(b, layout_)) {}
-  /// Memory that it needs, and is told of before it packs.
-  [[nodiscard]] int64_t scratch_bytes() const {
-    return strips_.are_split() ? 4 * layout_.panel.fixed : 0;
-  }
-  void use(Value scratch) { split_sums_ = scratch; }
+  Strips& strips() { return strips_; }
 
   [[nodiscard]] int64_t step_k() const {
     return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(way_.tile.k) + 1));
@@ -63,8 +59,10 @@ class RowsPacker {
       strip.source = now[0];
       strip.packed = now[1];
       strip.ahead = now[2];
-      strip.sums = now[3];
-      strips_.are_split() ? pack_split(strip) : pack_panel(strip, stream);
+      strips_.with_sums(now[3], [&](Value sums) {
+        strip.sums = sums;
+        pack_panel(strip, stream && !strips_.are_split());
+      });
       return std::vector<Value>{
           plus(b_, {now[0], rows}, "rows"), b_.add(now[1], strips_.bytes(), "to"),
           plus(b_, {now[2], fetched}, "ahead"), b_.add(now[3], 4 * strips_.rows(), "sums")};
@@ -80,15 +78,6 @@ class RowsPacker {
     return !weights_ || (by_bytes && !is_apart(layout_) && layout_.order.kr == 4);
   }
   [[nodiscard]] int64_t rows_at_once() const { return way_.tile.n + 1; }
-
-  /// Sums of its columns stand in several places.
-  void pack_split(PackRun strip) const {
-    const Value sums = strip.sums;
-    b_.op(OpCode::fill_bytes, {split_sums_, b_.constant(0), b_.constant(4 * layout_.panel.fixed)});
-    strip.sums = split_sums_;
-    pack_panel(strip, false);
-    strips_.add_columns(split_sums_, sums);
-  }
 
   /// Of a step of a strip.
   [[nodiscard]] int64_t panel_bytes() const { return layout_.panel.fixed * step_bytes(); }
@@ -182,13 +171,12 @@ class RowsPacker {
   }
 
   Builder& b_;
-  const Strips strips_;
+  Strips strips_;
   const Layout& layout_;  ///< a strip's
   Value flip_;
   Relayout way_;
   Masks masks_;
   std::optional<SumWeights> weights_;
-  Value split_sums_ = no_value;
 };
 
 constexpr int64_t copied_bytes = 256;  // of a row: calls that copy fewer take longer than the copy
@@ -214,10 +202,10 @@ class PanelPacker {
     const int64_t bytes = at_once_ * most_rows(layout) * rows_.step_bytes();
     const bool other = converts(source, layout);
     const int64_t tail = other ? RowConverter::tail_bytes(b.isa()) : 0;
-    copy_ = b.scratch(2 * bytes + tail + rows_.scratch_bytes());
+    copy_ = b.scratch(2 * bytes + tail + rows_.strips().scratch_bytes());
     packed_copy_ = b.add(copy_, bytes, "packed_copy");
     if (other) converter_.emplace(b, layout, source, b.add(packed_copy_, bytes, "tail"));
-    if (rows_.scratch_bytes() != 0) rows_.use(b.add(packed_copy_, bytes + tail, "strip_sums"));
+    rows_.strips().use(b.add(packed_copy_, bytes + tail, "strip_sums"));
   }
 
   void pack(const Panel& panel) const {

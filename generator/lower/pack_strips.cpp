@@ -74,6 +74,17 @@ Value Strips::behind(Value to, int64_t groups, const char* name) const {
   return plus(b_, {to, times(b_, group_, groups)}, name);
 }
 
+int64_t Strips::scratch_bytes() const {
+  return are_split() ? 4 * strip_.panel.fixed : 0;
+}
+
+void Strips::with_sums(Value sums, const std::function<void(Value sums)>& pack) const {
+  if (!are_split() || sums == no_value) return pack(sums);
+  b_.op(OpCode::fill_bytes, {own_sums_, b_.constant(0), b_.constant(scratch_bytes())});
+  pack(own_sums_);
+  add_columns(own_sums_, sums);
+}
+
 void Strips::add_columns(Value from, Value to) const {
   const Value parts = b_.constant(strip_.panel.fixed / part_rows_);
   const Value apart = times(b_, segments_, 4 * part_rows_, "apart");

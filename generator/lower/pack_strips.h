@@ -3,6 +3,7 @@
 // panel of fixed size is one strip.
 #pragma once
 
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -42,15 +43,23 @@ class Strips {
   /// Behind so many groups.
   [[nodiscard]] Value behind(Value to, int64_t groups, const char* name) const;
 
+  /// Memory that it needs for sums, and is told of before it packs.
+  [[nodiscard]] int64_t scratch_bytes() const;
+  void use(Value scratch) { own_sums_ = scratch; }
+  /// Calls pack(sums), which adds to the sums of a strip's columns as if these were neighbors.
+  /// `sums`: of its first one in the panel; none: there are none.
+  void with_sums(Value sums, const std::function<void(Value sums)>& pack) const;
+
+ private:
   /// Adds the i32 of a strip's columns to those of the panel, whose first one's is there.
   void add_columns(Value from, Value to) const;
 
- private:
   Builder& b_;
   Layout strip_;
   int64_t part_rows_, piece_bytes_;
   Value segments_ = no_value;       ///< strips of a panel; none: it is one
   Value group_, piece_ = no_value;  ///< bytes from a panel's group of k, or piece, to the next one
+  Value own_sums_ = no_value;
 };
 
 }  // namespace tw

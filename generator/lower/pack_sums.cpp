@@ -1,6 +1,7 @@
 #include "lower/pack_sums.h"
 
 #include "lower/pack_lanes.h"
+#include "lower/pack_rhs.h"
 #include "lower/splat.h"
 
 namespace tw {
@@ -38,11 +39,8 @@ static bool multiplies_unsigned(const Isa& isa) {
 
 bool CodeSums::possible(const Layout& layout, const Isa& isa) {
   const DataOrder& order = layout.order;
-  for (const OpCode code : {OpCode::load, OpCode::store, OpCode::and_, OpCode::zero}) {
-    if (!isa.has(code)) return false;
-  }
-  for (const OpCode code : {OpCode::add, OpCode::sub, OpCode::sar, OpCode::dup}) {
-    if (!isa.has(code, 32)) return false;
+  if (!has_all(isa, {"load", "store", "and", "zero", "add.32", "sub.32", "sar.32", "dup.32"})) {
+    return false;
   }
   if (is_quarters(layout)) {
     const bool adds = multiplies_unsigned(isa) || isa.has(OpCode::dot4_s8s8);
