@@ -23,124 +23,18 @@ std::optional<Relayout> columns_way(const Layout& layout, const Source& source, 
 /// The packed vectors of one panel that a call makes: the panel may go on in the next call.
 struct PanelPart {
   int64_t first_vector;
-  int64_t vectors;
   size_t first_sum;  ///< of its accumulators
   CodeSums sums;
 };
 
-/// The panels that some vectors of columns touch.
-struct Touched {
-  int64_t first_panel;
+/// Some vectors of columns, and the panels that they touch.
+struct Columns {
+  int64_t first, vectors;
+  int64_t first_panel = 0;
   std::vector<PanelPart> parts;
 
-  Touched(Builder& b, const Layout& layout, const std::optional<SumWeights>& weights,
-          int64_t first_vector, int64_t vectors) {
-    const int64_t panel = layout.panel.fixed;
-    const int64_t values = values_in(layout, b.isa().vector_bytes.fixed);
-    const int64_t begin = first_vector * values;
-    const int64_t end = begin + vectors * values;
-    first_panel = begin / panel;
-    size_t first_sum = 0;
-    for (int64_t p = first_panel; p * panel < end; ++p) {
-      const int64_t from = std::max(begin - p * panel, int64_t{0});
-      const int64_t to = std::min(end - p * panel, panel);
-      const int64_t columns = vector_columns(layout, b.isa());
-      const int64_t packed = (to - from) / columns;
-      parts.push_back({from / columns, packed, first_sum, {b, layout, weights, packed}});
-      first_sum += parts.back().sums.accumulators();
-    }
-  }
+  [[nodiscard]] int64_t panels() const { return static_cast<int64_t>(parts.size()); }
 };
-
-/// Writes vectors of packed columns to the panels that they belong to.
-struct PanelStore {
-  Builder& b;
-  const Layout& layout;
-  const Touched& touched;
-  std::vector<Value> panels;  ///< where each panel's step of k goes
-  Value flip;
-  bool stream;
-  std::span<Value> carried;  ///< accumulators of all parts, one after the other
-
-  void operator()(Coordinates at, Value codes) const {
-    const int64_t panel = layout.panel.fixed;
-    const auto index = static_cast<size_t>(at.n / panel - touched.first_panel);
-    const PanelPart& part = touched.parts[index];
-    const int64_t offset = packed_offset(layout, {at.n % panel, at.k});
-    const size_t vector =
-        vector_of(layout, b.isa(), offset) - static_cast<size_t>(part.first_vector);
-    PackedStore{b, part.sums, flip, stream}(panels[index], offset, vector, codes,
-                                            carried.subspan(part.first_sum));
-  }
-};
-
-/// Adds every part's sums to its panel's.
-void finish_sums(Builder& b, const Layout& layout, const Touched& touched, const PackRun& run,
-                 std::span<const Value> carried) {
-  const Value k = times(b, run.steps, step_k(layout));
-  const std::vector<Value> sums = strided(b, run.sums, run.panel_stride, touched.first_panel,
-                                          static_cast<int64_t>(touched.parts.size()), "sums");
-  for (size_t p = 0; p < touched.parts.size(); ++p) {
-    const PanelPart& part = touched.parts[p];
-    const int64_t skip = part.first_vector * vector_columns(layout, b.isa()) * 4;
-    part.sums.finish(carried.subspan(part.first_sum), k, b.add(sums[p], skip));
-  }
-}
-
-/// Pointers to rows of the source; what they point to ahead is fetched.
-struct RowReader {
-  Builder& b;
-  Value stride, ahead;
-  int64_t bytes;  ///< of each row
-
-  /// Adds `count` rows from `first` on to `rows`; returns the one behind them.
-  Value read(Value first, int64_t count, std::vector<Value>& rows) const {
-    for (const Value pointer : strided(b, first, stride, 0, count, "row")) {
-      if (b.isa().has(OpCode::prefetch)) {
-        const Value fetched = b.op(OpCode::iadd, {pointer, ahead});
-        for (int64_t line = 0; line < bytes; line += line_bytes) {
-          b.op(OpCode::prefetch, {fetched}, {.offset = line});
-        }
-      }
-      rows.push_back(pointer);
-    }
-    return b.op(OpCode::iadd, {rows.back(), stride}, {}, "source");
-  }
-};
-
-/// Packs a step of k from its first row on, `vectors` of columns from `first_column` on; returns
-/// the row behind the step. Where the nibbles of a byte have other rows between them, near and far
-/// rows are taken together.
-Value pack_step(const Layout& layout, const Relayout& way, const Masks& masks,
-                const RowReader& reader, Value first, int64_t first_column, int64_t vectors,
-                const PanelStore& store) {
-  Builder& b = store.b;
-  const int64_t distance = layout.order.distance;
-  const bool apart = is_apart(layout);
-  const int64_t near_rows = apart ? layout.order.kr : step_k(layout);
-  Value near = first;
-  Value far = no_value;
-  if (apart) {
-    const Value between = b.op(OpCode::imul, {reader.stride, b.constant(distance)});
-    far = b.op(OpCode::iadd, {first, between}, {}, "far");
-  }
-  for (int64_t k = 0; k < (apart ? distance : near_rows); k += near_rows) {
-    std::vector<Value> rows;
-    near = reader.read(near, near_rows, rows);
-    if (apart) far = reader.read(far, near_rows, rows);
-    for (int64_t v = 0; v < vectors; ++v) {
-      const int64_t bytes = b.isa().vector_bytes.fixed;
-      const auto find = [&](Coordinates at) {
-        const int64_t row = at.k - k < near_rows ? at.k - k : at.k - k - distance + near_rows;
-        return std::pair(rows[static_cast<size_t>(row)], v * bytes);
-      };
-      relayout_tile(b, way, masks, {0, k}, find, [&](Coordinates at, Value packed) {
-        store({first_column + v * values_in(layout, bytes) + at.n, at.k}, packed);
-      });
-    }
-  }
-  return apart ? far : near;
-}
 
 /// Packs runs of whole panels, a vector of columns at a time; all of them where values only move
 /// from rows to panels, so that whole lines are read.
@@ -164,34 +58,115 @@ class ColumnsPacker {
 
   void pack(const PackRun& run, bool stream) const {
     const int64_t at_once = all_at_once() ? vectors() : 1;
-    for (int64_t i = 0; i < vectors(); i += at_once) pack(run, stream, i, at_once);
+    for (int64_t i = 0; i < vectors(); i += at_once) pack(run, stream, columns(i, at_once));
   }
 
  private:
   [[nodiscard]] bool all_at_once() const { return way_.steps.empty(); }
 
-  void pack(const PackRun& run, bool stream, int64_t number, int64_t count) const {
-    const Touched touched(b_, layout_, weights_, number, count);
-    std::vector<Value> inits = {b_.add(run.source, number * vector_bytes(), "from"), run.packed};
-    for (const PanelPart& part : touched.parts) {
+  [[nodiscard]] Columns columns(int64_t first, int64_t vectors) const {
+    const int64_t panel = layout_.panel.fixed;
+    const int64_t begin = first * values_in(layout_, vector_bytes());
+    const int64_t end = begin + vectors * values_in(layout_, vector_bytes());
+    const int64_t in_vector = vector_columns(layout_, b_.isa());
+    Columns all{first, vectors, begin / panel, {}};
+    size_t first_sum = 0;
+    for (int64_t p = all.first_panel; p * panel < end; ++p) {
+      const int64_t from = std::max(begin - p * panel, int64_t{0});
+      const int64_t to = std::min(end - p * panel, panel);
+      all.parts.push_back(
+          {from / in_vector, first_sum, {b_, layout_, weights_, (to - from) / in_vector}});
+      first_sum += all.parts.back().sums.accumulators();
+    }
+    return all;
+  }
+
+  void pack(const PackRun& run, bool stream, const Columns& columns) const {
+    const int64_t skip = columns.first * vector_bytes();
+    std::vector<Value> inits = {b_.add(run.source, skip, "from"), run.packed};
+    for (const PanelPart& part : columns.parts) {
       for (const Value zero : part.sums.start()) inits.push_back(zero);
     }
-    const int64_t first_column = number * values_in(layout_, vector_bytes());
-    const RowReader reader{b_, run.stride, run.ahead, count * vector_bytes()};
     const auto results = b_.loop("k", run.steps, inits, [&](const std::vector<Value>& now) {
       std::vector<Value> carried(now.begin() + 2, now.end());
       const std::vector<Value> panels =
-          strided(b_, now[1], run.panel_stride, touched.first_panel,
-                  static_cast<int64_t>(touched.parts.size()), "panel");
-      const PanelStore store{b_, layout_, touched, panels, flip_, stream, carried};
-      const Value behind =
-          pack_step(layout_, way_, masks_, reader, now[0], first_column, count, store);
+          strided(b_, now[1], run.panel_stride, columns.first_panel, columns.panels(), "panel");
+      // Of packed columns, to the panel that they belong to.
+      const TakePacked store = [&](Coordinates at, Value codes) {
+        const auto index = static_cast<size_t>(at.n / layout_.panel.fixed - columns.first_panel);
+        const PanelPart& part = columns.parts[index];
+        const int64_t offset = packed_offset(layout_, {at.n % layout_.panel.fixed, at.k});
+        const size_t vector =
+            vector_of(layout_, b_.isa(), offset) - static_cast<size_t>(part.first_vector);
+        PackedStore{b_, part.sums, flip_, stream}(panels[index], offset, vector, codes,
+                                                  std::span(carried).subspan(part.first_sum));
+      };
       const int64_t step_bytes = step_k(layout_) / group_k(layout_) * group_bytes(layout_);
-      std::vector<Value> next = {behind, b_.add(now[1], step_bytes, "to")};
+      std::vector<Value> next = {pack_step(run, now[0], columns, store),
+                                 b_.add(now[1], step_bytes, "to")};
       next.insert(next.end(), carried.begin(), carried.end());
       return next;
     });
-    if (weights_) finish_sums(b_, layout_, touched, run, std::span(results).subspan(2));
+    if (weights_) finish_sums(columns, run, std::span(results).subspan(2));
+  }
+
+  /// Packs a step of k from its first row on; returns the row behind the step. Where the nibbles of
+  /// a byte have other rows between them, near and far rows are taken together.
+  Value pack_step(const PackRun& run, Value first, const Columns& columns,
+                  const TakePacked& store) const {
+    const int64_t distance = layout_.order.distance;
+    const bool apart = is_apart(layout_);
+    const int64_t near_rows = apart ? layout_.order.kr : step_k(layout_);
+    Value near = first;
+    Value far = no_value;
+    if (apart) {
+      const Value between = b_.op(OpCode::imul, {run.stride, b_.constant(distance)});
+      far = b_.op(OpCode::iadd, {first, between}, {}, "far");
+    }
+    for (int64_t k = 0; k < (apart ? distance : near_rows); k += near_rows) {
+      std::vector<Value> rows;
+      near = add_rows(run, near, near_rows, columns.vectors, rows);
+      if (apart) far = add_rows(run, far, near_rows, columns.vectors, rows);
+      for (int64_t v = 0; v < columns.vectors; ++v) {
+        const int64_t first_column = (columns.first + v) * values_in(layout_, vector_bytes());
+        const auto find = [&](Coordinates at) {
+          const int64_t row = at.k - k < near_rows ? at.k - k : at.k - k - distance + near_rows;
+          return std::pair(rows[static_cast<size_t>(row)], v * vector_bytes());
+        };
+        relayout_tile(b_, way_, masks_, {0, k}, find, [&](Coordinates at, Value packed) {
+          store({first_column + at.n, at.k}, packed);
+        });
+      }
+    }
+    return apart ? far : near;
+  }
+
+  /// Adds `count` rows of the source from `first` on to `rows`, and fetches so many vectors ahead
+  /// of each; returns the row behind them.
+  Value add_rows(const PackRun& run, Value first, int64_t count, int64_t vectors,
+                 std::vector<Value>& rows) const {
+    for (const Value row : strided(b_, first, run.stride, 0, count, "row")) {
+      const Value ahead = b_.op(OpCode::iadd, {row, run.ahead});
+      const bool fetches = b_.isa().has(OpCode::prefetch);
+      for (int64_t line = 0; fetches && line < vectors * vector_bytes(); line += line_bytes) {
+        b_.op(OpCode::prefetch, {ahead}, {.offset = line});
+      }
+      rows.push_back(row);
+    }
+    return b_.op(OpCode::iadd, {rows.back(), run.stride}, {}, "source");
+  }
+
+  /// Adds every part's sums to its panel's.
+  void finish_sums(const Columns& columns, const PackRun& run,
+                   std::span<const Value> carried) const {
+    const Value k = times(b_, run.steps, step_k(layout_));
+    const std::vector<Value> sums =
+        strided(b_, run.sums, run.panel_stride, columns.first_panel, columns.panels(), "sums");
+    for (size_t p = 0; p < sums.size(); ++p) {
+      const PanelPart& part = columns.parts[p];
+      const int64_t skip = part.first_vector * vector_columns(layout_, b_.isa()) * 4;
+      part.sums.finish(carried.subspan(part.first_sum), k, b_.add(sums[p], skip));
+    }
   }
 
   Builder& b_;
