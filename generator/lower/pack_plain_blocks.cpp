@@ -31,12 +31,9 @@ void PlainBlocks::keep(Value at, Value sum, Value first_k, Value row, Value colu
                        Value scales) const {
   const ElementType type = field_of(layout_, FieldKind::scales).type;
   const int64_t bytes = bits(type) / 8;
-  Value from = no_value;
-  if (block_of(source_) != 0) {
-    from = place_of(FieldKind::scales, column, first_k, "scale_from");
-  } else {
-    from = beside(ArgField::pack_scales, column, first_k, "scale_from");
-  }
+  const Value from = block_of(source_) != 0
+                         ? place_of(FieldKind::scales, column, first_k, "scale_from")
+                         : beside(ArgField::pack_scales, column, first_k, "scale_from");
   Value kept = b_.op(OpCode::load, {from}, {.bytes = bytes}, "scale");
   if (field_index(layout_, FieldKind::offsets) >= 0) {
     keep_offset(plus(b_, {scales, times(b_, row, bytes)}), kept, first_k, column);

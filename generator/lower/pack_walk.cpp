@@ -6,30 +6,6 @@
 
 namespace tw {
 
-Value times(Builder& b, Value x, int64_t y, const std::string& name) {
-  return y == 1 ? x : product(b, {x, b.constant(y)}, name);
-}
-
-Value over(Builder& b, Value x, int64_t y, const std::string& name) {
-  return y == 1 ? x : b.op(OpCode::idiv, {x, b.constant(y)}, {}, name);
-}
-
-Value smaller(Builder& b, Two two, const std::string& name) {
-  return b.op(OpCode::imin, {two.x, two.y}, {}, name);
-}
-
-Value less(Builder& b, Two two, const std::string& name) {
-  return b.op(OpCode::isub_sat, {two.x, two.y}, {}, name);
-}
-
-Value choose(Builder& b, Choice choice, const std::string& name) {
-  return b.op(OpCode::if_null, {choice.given, choice.no, choice.yes}, {}, name);
-}
-
-Value segments_of(Builder& b, const std::string& name) {
-  return b.op(OpCode::ishr, {b.arg(ArgField::pack_vector_bytes)}, {.imm = 4}, name);
-}
-
 Value length(Builder& b, Length length, const std::string& name) {
   if (length.is_fixed()) return b.constant(length.fixed);
   const Value scalable = times(b, segments_of(b), length.vl + length.svl, name);

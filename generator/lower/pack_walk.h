@@ -27,17 +27,29 @@ inline Value product(Builder& b, Two two, const std::string& name = "") {
   return b.op(OpCode::imul, {two.x, two.y}, {}, name);
 }
 /// By a number that is no Value.
-Value times(Builder& b, Value x, int64_t y, const std::string& name = "");
+inline Value times(Builder& b, Value x, int64_t y, const std::string& name = "") {
+  return y == 1 ? x : product(b, {x, b.constant(y)}, name);
+}
 /// Rounded down.
-Value over(Builder& b, Value x, int64_t y, const std::string& name = "parts");
-Value smaller(Builder& b, Two two, const std::string& name = "fewer");
+inline Value over(Builder& b, Value x, int64_t y, const std::string& name = "parts") {
+  return y == 1 ? x : b.op(OpCode::idiv, {x, b.constant(y)}, {}, name);
+}
+inline Value smaller(Builder& b, Two two, const std::string& name = "fewer") {
+  return b.op(OpCode::imin, {two.x, two.y}, {}, name);
+}
 /// x - y, or 0 where y is more.
-Value less(Builder& b, Two two, const std::string& name = "left");
+inline Value less(Builder& b, Two two, const std::string& name = "left") {
+  return b.op(OpCode::isub_sat, {two.x, two.y}, {}, name);
+}
 /// `yes` if what is given is not 0.
-Value choose(Builder& b, Choice choice, const std::string& name = "chosen");
+inline Value choose(Builder& b, Choice choice, const std::string& name = "chosen") {
+  return b.op(OpCode::if_null, {choice.given, choice.no, choice.yes}, {}, name);
+}
 
 /// 16-byte parts of the vectors that the caller packs for.
-Value segments_of(Builder& b, const std::string& name = "");
+inline Value segments_of(Builder& b, const std::string& name = "") {
+  return b.op(OpCode::ishr, {b.arg(ArgField::pack_vector_bytes)}, {.imm = 4}, name);
+}
 /// A length, in units of the vectors that the caller packs for.
 Value length(Builder& b, Length length, const std::string& name = "length");
 
