@@ -178,7 +178,8 @@ class BlockPanelPacker {
           smaller(b_, {b_.op(OpCode::isub, {pieces, now[0]}), b_.constant(run_pieces())}, "count");
       if (gathers) gather(now[4], way, count, scales_);
       if (gathers && has_minimums_) {
-        gather(b_.add(now[4], source_.minimums), way, count, b_.add(scales_, gathered_bytes_));
+        const Value to = b_.add(scales_, gathered_bytes_);
+        gather(b_.add(now[4], source_.minimums), way, count, to);
       }
       const Value row_bytes = times(b_, count, row_bytes_, "row_bytes");
       PackRun run;
