@@ -1,7 +1,5 @@
 #include "spec/attention_reader.h"
 
-#include <stdexcept>
-
 #include "model/attention.h"
 #include "spec/entry_values.h"
 #include "spec/kernel_reader.h"
@@ -10,18 +8,8 @@ namespace tw {
 namespace {
 
 Stage read_stage(const YamlNode& node) {
-  if (node.text() == "scores") return Stage::scores;
-  if (node.text() == "weights") return Stage::weights;
-  if (node.text() == "values") return Stage::values;
-  node.fail(unknown_text("stage", node.text(), {"scores", "weights", "values"}));
-}
-
-LayoutPair layouts_of(const Family& family, const Isa& isa, const YamlNode& isa_node) {
-  try {
-    return attention_layouts(family, isa);
-  } catch (const std::invalid_argument& error) {
-    isa_node.fail(error.what());
-  }
+  constexpr Stage stages[] = {Stage::scores, Stage::weights, Stage::values};
+  return stages[node.choice("stage", {"scores", "weights", "values"})];
 }
 
 }  // namespace
@@ -33,7 +21,7 @@ void read_attention_kernel(const YamlNode& entry, const Family& family, IsaLibra
   const std::vector<Tile> tiles = read_tiles(entry.at("tile"));
   for (const YamlNode* isa_node : alternatives(entry.at("isa"))) {
     const Isa& isa = isas.get(isa_node->text(), isa_node->where());
-    const LayoutPair layouts = layouts_of(family, isa, *isa_node);
+    const LayoutPair layouts = isa_node->checked([&] { return attention_layouts(family, isa); });
     for (const Tile& tile : tiles) {
       Variant variant;
       variant.family = family;

@@ -30,17 +30,13 @@ std::string read_c_name(const YamlNode& node, std::set<std::string>& taken) {
 /// Those of the family that read KleidiAI's operands.
 Variants of_family(const YamlNode& node, const Variants& variants) {
   Variants found;
-  std::vector<std::string> families;
+  std::set<std::string> families;
   for (const Variant* variant : variants) {
     if (variant->style != LayoutStyle::kleidiai) continue;
     if (variant->family.name == node.text()) found.push_back(variant);
-    families.push_back(variant->family.name);
+    families.insert(variant->family.name);
   }
-  std::sort(families.begin(), families.end());
-  families.erase(std::unique(families.begin(), families.end()), families.end());
-  if (found.empty()) {
-    node.fail(unknown_text("family of kernels with layout kleidiai", node.text(), families));
-  }
+  node.choice("family of kernels with layout kleidiai", {families.begin(), families.end()});
   return found;
 }
 
@@ -61,10 +57,8 @@ std::string read_bias_suffix(const YamlNode& node) {
 }
 
 [[noreturn]] void fail_without_kernel(const YamlNode& node, const Variants& family) {
-  std::vector<std::string> known;
-  for (const Variant* variant : family) known.push_back(describe_kernel(*variant));
-  std::sort(known.begin(), known.end());
-  known.erase(std::unique(known.begin(), known.end()), known.end());
+  std::set<std::string> known;
+  for (const Variant* variant : family) known.insert(describe_kernel(*variant));
   node.fail(fmt::format("no such kernel of {} with layout kleidiai; there are:\n  {}",
                         family.front()->family.name, fmt::join(known, "\n  ")));
 }
@@ -213,35 +207,29 @@ void read_depthwise(const YamlNode& node, const Variants& variants, std::set<std
 }
 
 const Format& read_packed_format(const YamlNode& node, Side side, const Variants& variants) {
-  std::vector<std::string> known;
+  std::set<std::string> known;
   for (const Variant* variant : variants) {
     if (variant->style != LayoutStyle::kleidiai) continue;
-    const Format& format = side == Side::lhs ? *variant->family.lhs : *variant->family.rhs;
-    if (format.name == node.text()) return format;
-    known.emplace_back(format.name);
+    known.emplace((side == Side::lhs ? variant->family.lhs : variant->family.rhs)->name);
   }
-  std::sort(known.begin(), known.end());
-  known.erase(std::unique(known.begin(), known.end()), known.end());
-  node.fail(unknown_text("format that is packed as KleidiAI does", node.text(), known));
+  node.choice("format that is packed as KleidiAI does", {known.begin(), known.end()});
+  return *find_format(node.text());
 }
 
 /// Weights come in rows, whose scales are elsewhere, or which are blocks that begin with those.
 const Source& read_rows(const YamlNode& node) {
-  std::vector<std::string> known;
+  std::set<std::string> known;
   for (const Source& source : sources()) {
     if (source.zero_codes) continue;
     if (source.name == node.text()) return source;
-    known.emplace_back(source.name);
+    known.emplace(source.name);
   }
-  std::sort(known.begin(), known.end());
-  known.erase(std::unique(known.begin(), known.end()), known.end());
-  node.fail(unknown_text("source of weights", node.text(), known));
+  node.fail(unknown_text("source of weights", node.text(), {known.begin(), known.end()}));
 }
 
 Rounding read_ties(const YamlNode& node) {
-  if (node.text() == "away") return Rounding::away;
-  if (node.text() == "even") return Rounding::even;
-  node.fail(unknown_text("rounding of ties", node.text(), {"away", "even"}));
+  constexpr Rounding roundings[] = {Rounding::away, Rounding::even};
+  return roundings[node.choice("rounding of ties", {"away", "even"})];
 }
 
 /// Packers of floats are for one shape of panels.

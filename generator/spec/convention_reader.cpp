@@ -1,7 +1,5 @@
 #include "spec/convention_reader.h"
 
-#include <algorithm>
-
 #include "spec/isa_reader.h"
 #include "spec/register_reader.h"
 #include "spec/rule_lines.h"
@@ -35,10 +33,7 @@ UnwindRules read_unwind(const YamlNode& node) {
 
 Convention read_convention(const std::filesystem::path& templates_dir, const YamlNode& name) {
   const std::filesystem::path folder = templates_dir / "abi";
-  const std::vector<std::string> known = yaml_names(folder);
-  if (std::find(known.begin(), known.end(), name.text()) == known.end()) {
-    name.fail(unknown_text("convention", name.text(), known));
-  }
+  name.choice("convention", yaml_names(folder));
   const YamlNode node = read_yaml(folder / (name.text() + ".yaml"));
   node.expect_keys({"extends", "args_register", "args_move", "callee_saved", "entry",
                     "before_restore", "leave", "frame_align", "frame_bias", "save_vector",

@@ -63,11 +63,8 @@ IssueClass read_class(const YamlNode& node, const CoreModel& core) {
 Cpus read_cpus(const YamlNode& node) {
   node.expect_keys({"maker", "family", "features"});
   Cpus cpus;
-  const std::vector<std::string> makers = {"AMD", "Intel"};
+  node.at("maker").choice("maker", {"AMD", "Intel"});
   cpus.maker = node.at("maker").text();
-  if (std::find(makers.begin(), makers.end(), cpus.maker) == makers.end()) {
-    node.at("maker").fail(unknown_text("maker", cpus.maker, makers));
-  }
   const YamlNode& family = node.at("family");
   if (family.positive() > 255) family.fail("'family' must be at most 255");
   cpus.family = static_cast<int>(family.positive());
@@ -109,21 +106,6 @@ SlowClock read_slow_clock(const YamlNode& node, double ghz) {
 }
 
 CoreModel read_model(const std::filesystem::path& folder, const std::string& name,
-                     std::vector<std::string> extended_by);
-
-CoreModel read_extended(const std::filesystem::path& folder, const YamlNode& extends,
-                        const std::vector<std::string>& extended_by) {
-  const std::vector<std::string> cores = yaml_names(folder);
-  if (std::find(cores.begin(), cores.end(), extends.text()) == cores.end()) {
-    extends.fail(unknown_text("core", extends.text(), cores));
-  }
-  if (std::find(extended_by.begin(), extended_by.end(), extends.text()) != extended_by.end()) {
-    extends.fail(fmt::format("'{}' extends itself", extends.text()));
-  }
-  return read_model(folder, extends.text(), extended_by);
-}
-
-CoreModel read_model(const std::filesystem::path& folder, const std::string& name,
                      std::vector<std::string> extended_by) {
   const YamlNode root = read_yaml(folder / (name + ".yaml"));
   root.expect_keys({"core", "extends", "width", "in_order", "vector_bytes", "ports", "window",
@@ -139,7 +121,8 @@ CoreModel read_model(const std::filesystem::path& folder, const std::string& nam
     if (const YamlNode* ports = root.find("ports")) {
       ports->fail("a core that extends another one has that one's ports");
     }
-    core = read_extended(folder, *extends, extended_by);
+    check_extends(*extends, "core", folder, extended_by);
+    core = read_model(folder, extends->text(), extended_by);
     if (const YamlNode* width = root.find("width")) core.width = read_small(*width);
   } else {
     core.ports = root.at("ports").texts();

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <stdexcept>
-
 #include "model/depthwise.h"
 #include "spec/entry_values.h"
 #include "spec/kernel_reader.h"
@@ -47,15 +45,6 @@ std::vector<Window> read_windows(const YamlNode& entry) {
   return windows;
 }
 
-LayoutPair depthwise_layouts_at(const Family& family, const Isa& isa, LayoutStyle style,
-                                const YamlNode& isa_node) {
-  try {
-    return depthwise_layouts(family, isa, style);
-  } catch (const std::invalid_argument& error) {
-    isa_node.fail(error.what());
-  }
-}
-
 }  // namespace
 
 void read_depthwise_kernel(const YamlNode& entry, const Family& family, IsaLibrary& isas,
@@ -67,7 +56,8 @@ void read_depthwise_kernel(const YamlNode& entry, const Family& family, IsaLibra
   const LayoutStyle style = layout == nullptr ? LayoutStyle::own : read_layout(*layout);
   for (const YamlNode* isa_node : alternatives(entry.at("isa"))) {
     const Isa& isa = isas.get(isa_node->text(), isa_node->where());
-    const LayoutPair layouts = depthwise_layouts_at(family, isa, style, *isa_node);
+    const LayoutPair layouts =
+        isa_node->checked([&] { return depthwise_layouts(family, isa, style); });
     for (const Window& window : windows) {
       for (const Tile& tile : tiles) {
         Variant variant;

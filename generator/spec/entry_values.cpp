@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <set>
 
 namespace tw {
@@ -25,11 +26,8 @@ ElementType read_type(const YamlNode& node, std::string_view what,
                       const std::vector<ElementType>& types,
                       std::string_view (*name_of)(ElementType)) {
   std::vector<std::string> names;
-  for (const ElementType known : types) {
-    if (node.text() == name_of(known)) return known;
-    names.emplace_back(name_of(known));
-  }
-  node.fail(unknown_text(what, node.text(), names));
+  for (const ElementType known : types) names.emplace_back(name_of(known));
+  return types[node.choice(what, names)];
 }
 
 }  // namespace
@@ -40,13 +38,14 @@ int64_t count_up_to(const YamlNode& node, int64_t most) {
   return value;
 }
 
-LayoutStyle read_layout(const YamlNode& node) {
+const Format* read_format(const YamlNode& node) {
   std::vector<std::string> names;
-  for (const LayoutStyle known : {LayoutStyle::own, LayoutStyle::kleidiai}) {
-    if (node.text() == name(known)) return known;
-    names.emplace_back(name(known));
-  }
-  node.fail(unknown_text("layout", node.text(), names));
+  for (const Format& known : formats()) names.emplace_back(known.name);
+  return &formats()[node.choice("format", names)];
+}
+
+LayoutStyle read_layout(const YamlNode& node) {
+  return read_named(node, "layout", std::array{LayoutStyle::own, LayoutStyle::kleidiai});
 }
 
 Length read_tile_m(const YamlNode& node) {

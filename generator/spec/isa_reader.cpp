@@ -152,23 +152,10 @@ void make_streaming(Isa& isa) {
   }
 }
 
-std::filesystem::path table_path(const std::filesystem::path& templates_dir,
-                                 const std::string& name) {
-  return templates_dir / "isa" / (name + ".yaml");
-}
-
-/// The table whose instructions packers take.
-std::string read_packers(const std::filesystem::path& templates_dir, const YamlNode& node) {
-  const std::vector<std::string> tables = yaml_names(templates_dir / "isa");
-  if (std::find(tables.begin(), tables.end(), node.text()) == tables.end()) {
-    node.fail(unknown_text("ISA", node.text(), tables));
-  }
-  return node.text();
-}
-
 Isa read_table(const std::filesystem::path& templates_dir, const std::string& name,
                std::vector<std::string> extended_by) {
-  const YamlNode root = read_yaml(table_path(templates_dir, name));
+  const std::filesystem::path folder = templates_dir / "isa";
+  const YamlNode root = read_yaml(folder / (name + ".yaml"));
   root.expect_keys({"isa", "extends", "architecture", "convention", "features", "vector_bytes",
                     "packers", "default_core", "usual_technique", "registers", "c", "assembly",
                     "rows"});
@@ -178,13 +165,7 @@ Isa read_table(const std::filesystem::path& templates_dir, const std::string& na
   extended_by.push_back(name);
   Isa isa;
   if (const YamlNode* extends = root.find("extends")) {
-    const std::vector<std::string> tables = yaml_names(templates_dir / "isa");
-    if (std::find(tables.begin(), tables.end(), extends->text()) == tables.end()) {
-      extends->fail(unknown_text("ISA", extends->text(), tables));
-    }
-    if (std::find(extended_by.begin(), extended_by.end(), extends->text()) != extended_by.end()) {
-      extends->fail(fmt::format("'{}' extends itself", extends->text()));
-    }
+    check_extends(*extends, "ISA", folder, extended_by);
     isa = read_table(templates_dir, extends->text(), extended_by);
   }
   isa.name = name;
@@ -196,7 +177,10 @@ Isa read_table(const std::filesystem::path& templates_dir, const std::string& na
     isa.vector_bytes = bytes;
   }
   if (const YamlNode* node = root.find("features")) append_new(isa.features, node->texts());
-  if (const YamlNode* node = root.find("packers")) isa.packers = read_packers(templates_dir, *node);
+  if (const YamlNode* node = root.find("packers")) {
+    node->choice("ISA", yaml_names(folder));
+    isa.packers = node->text();
+  }
   if (const YamlNode* node = root.find("default_core")) isa.default_core = node->text();
   if (const YamlNode* node = root.find("usual_technique")) {
     isa.usual_technique = read_technique(*node);
@@ -215,12 +199,16 @@ Isa read_table(const std::filesystem::path& templates_dir, const std::string& na
 }  // namespace
 
 Technique read_technique(const YamlNode& node) {
-  std::vector<std::string> names;
-  for (const Technique known : techniques) {
-    if (node.text() == name(known)) return known;
-    names.emplace_back(name(known));
+  return read_named(node, "technique", techniques);
+}
+
+void check_extends(const YamlNode& extends, std::string_view kind,
+                   const std::filesystem::path& folder,
+                   const std::vector<std::string>& extended_by) {
+  extends.choice(kind, yaml_names(folder));
+  if (std::find(extended_by.begin(), extended_by.end(), extends.text()) != extended_by.end()) {
+    extends.fail(fmt::format("'{}' extends itself", extends.text()));
   }
-  node.fail(unknown_text("technique", node.text(), names));
 }
 
 std::vector<std::string> yaml_names(const std::filesystem::path& folder) {

@@ -34,6 +34,12 @@ class IsaLibrary {
   std::map<std::string, std::unique_ptr<const Isa>> isas_;
 };
 
+/// Throws SpecError unless what a table extends is one of the folder, KINDs, and none that
+/// `extended_by` names.
+void check_extends(const YamlNode& extends, std::string_view kind,
+                   const std::filesystem::path& folder,
+                   const std::vector<std::string>& extended_by);
+
 /// Throws SpecError for a name that is none.
 Technique read_technique(const YamlNode& node);
 

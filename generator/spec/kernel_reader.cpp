@@ -132,13 +132,6 @@ struct KnobChoice {
   const YamlNode* prefetch = nullptr;
 };
 
-void check_core(const YamlNode& node, const IsaLibrary& isas) {
-  const std::vector<std::string> cores = yaml_names(isas.templates_dir() / "core");
-  if (std::find(cores.begin(), cores.end(), node.text()) == cores.end()) {
-    node.fail(unknown_text("core", node.text(), cores));
-  }
-}
-
 /// Multiplies `choices` by the values of one knob.
 void multiply(std::vector<KnobChoice>& choices, const YamlNode* knobs, std::string_view key,
               const std::function<void(KnobChoice&, const YamlNode&)>& set) {
@@ -156,15 +149,6 @@ void multiply(std::vector<KnobChoice>& choices, const YamlNode* knobs, std::stri
   choices = std::move(product);
 }
 
-Prefetch read_prefetch(const YamlNode& node) {
-  std::vector<std::string> names;
-  for (const Prefetch known : prefetches_of_weights) {
-    if (node.text() == name(known)) return known;
-    names.emplace_back(name(known));
-  }
-  node.fail(unknown_text("prefetch kind", node.text(), names));
-}
-
 std::vector<KnobChoice> read_knobs(const YamlNode& entry, const IsaLibrary& isas) {
   const YamlNode* node = entry.find("knobs");
   if (node != nullptr) {
@@ -179,14 +163,14 @@ std::vector<KnobChoice> read_knobs(const YamlNode& entry, const IsaLibrary& isas
     choice.knobs.accumulators = static_cast<int>(count_up_to(value, most_accumulators));
   });
   multiply(choices, node, "prefetch", [](KnobChoice& choice, const YamlNode& value) {
-    choice.knobs.prefetch = read_prefetch(value);
+    choice.knobs.prefetch = read_named(value, "prefetch kind", prefetches_of_weights);
     choice.prefetch = &value;
   });
   multiply(choices, node, "paired_loads", [](KnobChoice& choice, const YamlNode& value) {
     choice.knobs.paired_loads = value.boolean();
   });
   multiply(choices, node, "core", [&](KnobChoice& choice, const YamlNode& value) {
-    check_core(value, isas);
+    value.choice("core", yaml_names(isas.templates_dir() / "core"));
     choice.knobs.core = value.text();
   });
   return choices;
@@ -195,41 +179,27 @@ std::vector<KnobChoice> read_knobs(const YamlNode& entry, const IsaLibrary& isas
 /// Adds what the spec asks for piece by piece, so that a refusal stands where its cause is.
 LayoutPair layouts_of(const Family& family, Technique technique, const YamlNode& technique_node,
                       const Isa& isa, const Shape& shape) {
-  const auto choose = [&](const Panels& panels, const YamlNode& cause) {
-    try {
-      return choose_layouts(*family.lhs, *family.rhs, technique, isa, panels);
-    } catch (const std::invalid_argument& error) {
-      cause.fail(error.what());
-    }
-  };
   Panels panels;
   panels.sums = family.sums;
   // Of KleidiAI's layouts there may be some where there are none of ours.
   panels.style = shape.panels.style;
-  const YamlNode& cause = shape.layout != nullptr ? *shape.layout : technique_node;
-  LayoutPair layouts = choose(panels, cause);
-  if (shape.bias != nullptr) {
-    panels.bias = shape.panels.bias;
-    layouts = choose(panels, *shape.bias);
-  }
-  if (shape.block != nullptr) {
-    panels.block = shape.panels.block;
-    layouts = choose(panels, *shape.block);
-    panels.scales = shape.panels.scales;
-    layouts = choose(panels, *shape.scales);
-  }
-  if (shape.kr != nullptr) {
-    panels.kr = shape.panels.kr;
-    layouts = choose(panels, *shape.kr);
-  }
-  if (shape.lhs != nullptr) {
-    panels.lhs = shape.panels.lhs;
-    layouts = choose(panels, *shape.lhs);
-  }
-  if (shape.rhs != nullptr) {
-    panels.rhs = shape.panels.rhs;
-    layouts = choose(panels, *shape.rhs);
-  }
+  LayoutPair layouts;
+  const auto choose = [&](const YamlNode& cause) {
+    layouts = cause.checked(
+        [&] { return choose_layouts(*family.lhs, *family.rhs, technique, isa, panels); });
+  };
+  const auto add = [&](auto Panels::*part, const YamlNode* cause) {
+    if (cause == nullptr) return;
+    panels.*part = shape.panels.*part;
+    choose(*cause);
+  };
+  choose(shape.layout != nullptr ? *shape.layout : technique_node);
+  add(&Panels::bias, shape.bias);
+  add(&Panels::block, shape.block);
+  add(&Panels::scales, shape.scales);
+  add(&Panels::kr, shape.kr);
+  add(&Panels::lhs, shape.lhs);
+  add(&Panels::rhs, shape.rhs);
   return layouts;
 }
 
@@ -293,7 +263,7 @@ void check_prefetch(const KnobChoice& choice, Technique technique) {
 Family read_codes(const YamlNode& entry, const Family& family) {
   const YamlNode* codes = entry.find("codes");
   if (codes == nullptr) return family;
-  if (codes->text() != "bytes") codes->fail(unknown_text("packing", codes->text(), {"bytes"}));
+  codes->choice("packing", {"bytes"});
   Family weights = family;
   weights.rhs = as_bytes(*family.rhs);
   if (weights.rhs != nullptr) return weights;
@@ -315,11 +285,8 @@ Layout decoded_of(const Family& family, const Variant& variant, const LayoutPair
     return layouts_of_others(family, *wide, variant.technique, technique_node, *variant.isa, shape)
         .rhs;
   }
-  try {
-    return decoded_layout(family, layouts, variant.technique, *variant.isa);
-  } catch (const std::invalid_argument& error) {
-    technique_node.fail(error.what());
-  }
+  return technique_node.checked(
+      [&] { return decoded_layout(family, layouts, variant.technique, *variant.isa); });
 }
 
 /// `rows_of:` other weights, whose rows this kernel reads, too: they may keep sums that it needs
@@ -328,10 +295,7 @@ void read_rows_of(const YamlNode& entry, const YamlNode& technique_node, const S
                   Variant& variant) {
   const YamlNode* node = entry.find("rows_of");
   if (node == nullptr) return;
-  const Format* weights = find_format(node->text());
-  std::vector<std::string> names;
-  for (const Format& known : formats()) names.emplace_back(known.name);
-  if (weights == nullptr) node->fail(unknown_text("format", node->text(), names));
+  const Format* weights = read_format(*node);
   Layout rows = layouts_of_others(variant.family, *weights, variant.technique, technique_node,
                                   *variant.isa, shape)
                     .lhs;
@@ -354,11 +318,9 @@ std::vector<Family> read_outputs(const YamlNode& entry, const Family& family,
                        const YamlNode* sum) {
     const auto check = [&](bool adds, const YamlNode* cause) {
       if (makes_codes(family)) return;  // no outputs
-      try {
+      (cause != nullptr ? *cause : isa_node).checked([&] {
         check_output(*family.lhs, dst, adds, isa);
-      } catch (const std::invalid_argument& error) {
-        (cause != nullptr ? *cause : isa_node).fail(error.what());
-      }
+      });
     };
     check(false, type);
     check(accumulate, sum);
@@ -393,10 +355,7 @@ void read_printers(const YamlNode& entry, const Isa& isa, Variant& variant) {
   variant.print_c = false;
   variant.print_assembly = false;
   for (const YamlNode* item : alternatives(*node)) {
-    const bool is_c = item->text() == "intrinsics";
-    if (!is_c && item->text() != "assembly") {
-      item->fail(unknown_text("printer", item->text(), {"intrinsics", "assembly"}));
-    }
+    const bool is_c = item->choice("printer", {"intrinsics", "assembly"}) == 0;
     if (!(is_c ? can_print_c : isa.can_print_assembly)) {
       const bool tiles = is_c && isa.can_print_c;
       item->fail(fmt::format("{} cannot print {}{}", isa.name, item->text(),

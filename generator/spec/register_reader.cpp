@@ -3,20 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 
 #include "spec/number.h"
 
 namespace tw {
 namespace {
-
-Kind read_kind(const YamlNode& node) {
-  if (node.text() == "scalar") return Kind::scalar;
-  if (node.text() == "vector") return Kind::vector;
-  if (node.text() == "predicate") return Kind::predicate;
-  if (node.text() == "tile") return Kind::tile;
-  node.fail(unknown_text("kind", node.text(), {"scalar", "vector", "predicate", "tile"}));
-}
 
 Length default_bytes(Kind kind, Length vector_bytes) {
   switch (kind) {
@@ -99,7 +92,8 @@ RegisterFile read_register_file(const std::string& name, const YamlNode& node,
                                 Length vector_bytes) {
   RegisterFile file;
   file.name = name;
-  file.kind = read_kind(node.at("kind"));
+  file.kind = read_named(node.at("kind"), "kind",
+                         std::array{Kind::scalar, Kind::vector, Kind::predicate, Kind::tile});
   if (file.kind == Kind::tile) {
     node.expect_keys({"kind", "rows", "bytes", "views"});
     file.rows = read_extent(node.at("rows"), 1);

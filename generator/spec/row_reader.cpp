@@ -13,11 +13,7 @@ namespace tw {
 namespace {
 
 std::vector<Placeholder> placeholders_of(const YamlNode& node, const std::string& text) {
-  try {
-    return placeholders(text);
-  } catch (const std::invalid_argument& error) {
-    node.fail(error.what());
-  }
+  return node.checked([&] { return placeholders(text); });
 }
 
 /// What the readers of single keys need to find names and say where they are.
@@ -55,10 +51,9 @@ struct RowReader {
     at.fail(unknown_text("register file", name, names));
   }
   void check_c_type(const YamlNode& at) const {
-    if (isa.c_types.contains(at.text())) return;
     std::vector<std::string> names;
     for (const auto& [name, type] : isa.c_types) names.push_back(name);
-    at.fail(unknown_text("C type", at.text(), names));
+    at.choice("C type", names);
   }
 };
 
@@ -292,9 +287,8 @@ void read_clobbers(RowReader& reader) {
 }
 
 Mode read_mode(const YamlNode& node) {
-  if (node.text() == "streaming") return Mode::streaming;
-  if (node.text() == "accumulator_tiles") return Mode::accumulator_tiles;
-  node.fail(unknown_text("mode", node.text(), {"streaming", "accumulator_tiles"}));
+  constexpr Mode modes[] = {Mode::streaming, Mode::accumulator_tiles};
+  return modes[node.choice("mode", {"streaming", "accumulator_tiles"})];
 }
 
 /// The assembly mnemonic, or the operations' names.

@@ -15,14 +15,6 @@
 namespace tw {
 namespace {
 
-const Format* read_format(const YamlNode& node) {
-  const Format* format = find_format(node.text());
-  if (format != nullptr) return format;
-  std::vector<std::string> names;
-  for (const Format& known : formats()) names.emplace_back(known.name);
-  node.fail(unknown_text("format", node.text(), names));
-}
-
 bool stands_in(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
@@ -43,7 +35,7 @@ std::vector<std::string> read_weights(const YamlNode& root, const Format& format
   const std::vector<std::string> known = known_sources(root), its = source_names(format);
   std::vector<std::string> sources;
   for (const YamlNode* item : alternatives(root.at("rhs").at("from"))) {
-    if (!stands_in(known, item->text())) item->fail(unknown_text("source", item->text(), known));
+    item->choice("source", known);
     if (stands_in(its, item->text())) sources.push_back(item->text());
   }
   return sources;
@@ -137,10 +129,7 @@ bool is_of(const YamlNode& entry, const YamlNode& root, const Family& family) {
   }
   bool found = false;
   for (const YamlNode* format : alternatives(*node)) {
-    if (!stands_in(known, format->text())) {
-      format->fail(unknown_text("format", format->text(), known));
-    }
-    found |= format->text() == family.rhs->name;
+    found |= known[format->choice("format", known)] == family.rhs->name;
   }
   return found;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "model/variant.h"
 #include "spec/entry_values.h"
@@ -49,15 +50,6 @@ KnownFamily read_family(const YamlNode& holder, const KnownFamily& otherwise) {
   return node != nullptr ? find_family(node->text(), *node) : otherwise;
 }
 
-Regime read_regime(const YamlNode& node) {
-  std::vector<std::string> names;
-  for (const Regime known : {Regime::streamed, Regime::hot}) {
-    if (node.text() == name(known)) return known;
-    names.emplace_back(name(known));
-  }
-  node.fail(unknown_text("regime", node.text(), names));
-}
-
 /// Super-blocks are what the registry, and a plan, know as blocks.
 void check_length(const Format& weights, int64_t block, ElementType type) {
   if (weights.super_block == 0) return check_block(weights, block, type);
@@ -83,11 +75,8 @@ void read_blocks(const YamlNode& node, const Format& weights, Matmul& matmul) {
   if (length != nullptr) block = length->positive();
   if (scales != nullptr) type = read_scales(*scales);
   if (block == 0) return;
-  try {
-    check_length(weights, block, type);
-  } catch (const std::invalid_argument& error) {
-    (scales != nullptr && length == nullptr ? scales : length)->fail(error.what());
-  }
+  const YamlNode* cause = scales != nullptr && length == nullptr ? scales : length;
+  cause->checked([&] { check_length(weights, block, type); });
   if (matmul.k % block != 0) {
     node.at("k").fail(
         fmt::format("'k' is {}: multiples of the block, {}, are legal", matmul.k, block));
@@ -105,7 +94,9 @@ Matmul read_matmul(const YamlNode& node, const KnownFamily& family_of_all) {
   matmul.n = node.at("n").positive();
   matmul.k = node.at("k").positive();
   if (const YamlNode* count = node.find("count")) matmul.count = count->positive();
-  if (const YamlNode* regime = node.find("regime")) matmul.regime = read_regime(*regime);
+  if (const YamlNode* regime = node.find("regime")) {
+    matmul.regime = read_named(*regime, "regime", std::array{Regime::streamed, Regime::hot});
+  }
   read_blocks(node, *family.weights, matmul);
   return matmul;
 }

@@ -205,6 +205,12 @@ Length YamlNode::length() const {
   }
 }
 
+size_t YamlNode::choice(std::string_view kind, const std::vector<std::string>& known) const {
+  const auto found = std::find(known.begin(), known.end(), text());
+  if (found == known.end()) fail(unknown_text(kind, text(), known));
+  return static_cast<size_t>(found - known.begin());
+}
+
 const std::vector<YamlNode>& YamlNode::items(bool may_be_empty) const {
   if (type_ != Type::list) wrong_type("a list");
   if (items_.empty() && !may_be_empty) fail(fmt::format("'{}' is an empty list", key_));

@@ -49,6 +49,8 @@ class YamlNode {
   [[nodiscard]] double number() const;
   [[nodiscard]] bool boolean() const;
   [[nodiscard]] Length length() const;
+  /// Which of `known` the text is; each is a KIND, which is what messages call it.
+  size_t choice(std::string_view kind, const std::vector<std::string>& known) const;
 
   /// A list, which must not be empty unless `may_be_empty`.
   [[nodiscard]] const std::vector<YamlNode>& items(bool may_be_empty = false) const;
@@ -67,6 +69,16 @@ class YamlNode {
   void expect_keys(std::initializer_list<std::string_view> known) const;
 
   [[noreturn]] void fail(const std::string& message) const;
+  /// f(); what it throws as std::invalid_argument, for some other reader of this value, is a
+  /// SpecError here.
+  template <typename F>
+  auto checked(F&& f) const {
+    try {
+      return f();
+    } catch (const std::invalid_argument& error) {
+      fail(error.what());
+    }
+  }
 
  private:
   friend class TreeBuilder;
@@ -86,6 +98,14 @@ struct YamlNode::Entry {
   Where where;  ///< of the key
   YamlNode value;
 };
+
+/// The one of `values` with the name that the node is; each is a KIND.
+template <typename Values>
+auto read_named(const YamlNode& node, std::string_view kind, const Values& values) {
+  std::vector<std::string> names;
+  for (const auto value : values) names.emplace_back(name(value));
+  return values[node.choice(kind, names)];
+}
 
 /// The only document of a file, which must be a map. Throws SpecError.
 YamlNode read_yaml(const std::filesystem::path& file);
