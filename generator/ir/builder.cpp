@@ -128,16 +128,11 @@ std::vector<Value> Builder::make_loop(std::string label, Value count,
   loop->label = std::move(label);
   loop->hot = hot;
   loop->macs = macs;
-  // Copies, because add_value may move the values.
-  auto same_as = [&](Value v) {
-    ValueInfo like = program_.values.at(static_cast<size_t>(v));
-    return program_.add_value(like.type, like.name, like.role);
-  };
-  for (Value init : inits) loop->params.push_back(same_as(init));
+  for (Value init : inits) loop->params.push_back(program_.add_like(init));
   regions_.push_back(&loop->body);
   loop->yields = body(loop->params);
   regions_.pop_back();
-  for (Value init : inits) loop->results.push_back(same_as(init));
+  for (Value init : inits) loop->results.push_back(program_.add_like(init));
   std::vector<Value> results = loop->results;
   regions_.back()->nodes.emplace_back(std::move(loop));
   return results;

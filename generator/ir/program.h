@@ -111,25 +111,43 @@ struct Program {
     values.push_back({type, std::move(hint), role});
     return static_cast<Value>(values.size()) - 1;
   }
+  /// Another value of the same type, name and role.
+  Value add_like(Value v) {
+    const ValueInfo like = values.at(static_cast<size_t>(v));
+    return add_value(like.type, like.name, like.role);
+  }
 };
 
 Region clone(const Region& region);
 Program clone(const Program& program);
+
+/// Calls f(Region&) on the body of a loop, or on both branches. `N`: Node, or const.
+template <typename N, typename F>
+void for_each_region(N& node, F&& f) {
+  if (auto* loop = std::get_if<std::unique_ptr<Loop>>(&node)) {
+    f((*loop)->body);
+  } else if (auto* branch = std::get_if<std::unique_ptr<If>>(&node)) {
+    f((*branch)->then_body);
+    f((*branch)->else_body);
+  }
+}
 
 /// Calls f(Op&) on every operation, inner regions included, in program order. `R`: Region, or
 /// const.
 template <typename R, typename F>
 void for_each_op(R& region, F&& f) {
   for (auto& node : region.nodes) {
-    if (auto* op = std::get_if<Op>(&node)) {
-      f(*op);
-    } else if (auto* loop = std::get_if<std::unique_ptr<Loop>>(&node)) {
-      for_each_op((*loop)->body, f);
-    } else {
-      auto& branch = std::get<std::unique_ptr<If>>(node);
-      for_each_op(branch->then_body, f);
-      for_each_op(branch->else_body, f);
-    }
+    if (auto* op = std::get_if<Op>(&node)) f(*op);
+    for_each_region(node, [&](Region& inner) { for_each_op(inner, f); });
+  }
+}
+
+/// Calls f(Loop&) on every loop, on outer ones before those inside.
+template <typename F>
+void for_each_loop(const Region& region, F&& f) {
+  for (const Node& node : region.nodes) {
+    if (const auto* loop = std::get_if<std::unique_ptr<Loop>>(&node)) f(**loop);
+    for_each_region(node, [&](const Region& inner) { for_each_loop(inner, f); });
   }
 }
 

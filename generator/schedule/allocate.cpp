@@ -12,18 +12,6 @@
 namespace tw {
 namespace {
 
-void add_counters(Program& program, Region& region) {
-  for (Node& node : region.nodes) {
-    if (auto* loop = std::get_if<std::unique_ptr<Loop>>(&node)) {
-      (*loop)->counter = program.add_value({Kind::scalar, 8}, (*loop)->label + "_left");
-      add_counters(program, (*loop)->body);
-    } else if (auto* branch = std::get_if<std::unique_ptr<If>>(&node)) {
-      add_counters(program, (*branch)->then_body);
-      add_counters(program, (*branch)->else_body);
-    }
-  }
-}
-
 /// First position at which most webs of `file` live; `most` of them.
 int fullest(const Webs& webs, int file, int& most) {
   std::vector<int> change(static_cast<size_t>(webs.live.end) + 2, 0);
@@ -60,12 +48,7 @@ void drop_idle_copies(const Program& program, Region& region) {
     return op != nullptr && is_idle_copy(program, *op);
   });
   for (Node& node : region.nodes) {
-    if (auto* loop = std::get_if<std::unique_ptr<Loop>>(&node)) {
-      drop_idle_copies(program, (*loop)->body);
-    } else if (auto* branch = std::get_if<std::unique_ptr<If>>(&node)) {
-      drop_idle_copies(program, (*branch)->then_body);
-      drop_idle_copies(program, (*branch)->else_body);
-    }
+    for_each_region(node, [&](Region& inner) { drop_idle_copies(program, inner); });
   }
 }
 
@@ -124,7 +107,9 @@ std::optional<AllocationError> try_allocate(Program& program) try {
   if (const Pressure p = vector_pressure(program); p.most > p.available) {
     return error(program, Kind::vector);
   }
-  add_counters(program, program.body);
+  for_each_loop(program.body, [&](Loop& loop) {
+    loop.counter = program.add_value({Kind::scalar, 8}, loop.label + "_left");
+  });
   for (;;) {
     const Webs webs = gather_webs(program);
     const std::optional<Lack> lack = color_all(program, webs);

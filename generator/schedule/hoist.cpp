@@ -18,7 +18,9 @@ class Hoister {
   Hoister(Program& program, int most) : program_(program), most_(most) {}
 
   int run() {
-    walk(program_.body);
+    for_each_loop(program_.body, [&](const Loop& loop) {
+      if (loop.hot) hoist(loop);
+    });
     insert(program_, std::move(moved_));
     for (const auto& [from, to] : same_) replace_uses(program_.body, from, to);
     drop_unused(program_);
@@ -26,17 +28,6 @@ class Hoister {
   }
 
  private:
-  void walk(Region& region) {
-    for (Node& node : region.nodes) {
-      if (auto* loop = std::get_if<std::unique_ptr<Loop>>(&node)) {
-        (*loop)->hot ? hoist(**loop) : walk((*loop)->body);
-      } else if (auto* branch = std::get_if<std::unique_ptr<If>>(&node)) {
-        walk((*branch)->then_body);
-        walk((*branch)->else_body);
-      }
-    }
-  }
-
   /// Those inside stay until nobody uses them.
   void hoist(const Loop& loop) {
     std::map<Value, int64_t> numbers;

@@ -21,23 +21,19 @@ const void* address(const Node& node) {
   return std::get<std::unique_ptr<If>>(node).get();
 }
 
-void insert(Region& region, Insertions& insertions, const void* loop) {
+/// `holder`: the node that the region belongs to, null for the Program's own.
+void insert(Region& region, Insertions& insertions, const void* holder) {
   std::vector<Node> nodes;
   nodes.reserve(region.nodes.size());
-  append(nodes, insertions.body_begin, loop);
+  append(nodes, insertions.body_begin, holder);
   for (Node& node : region.nodes) {
     const void* key = address(node);
     append(nodes, insertions.before, key);
-    if (auto* inner = std::get_if<std::unique_ptr<Loop>>(&node)) {
-      insert((*inner)->body, insertions, key);
-    } else if (auto* branch = std::get_if<std::unique_ptr<If>>(&node)) {
-      insert((*branch)->then_body, insertions, nullptr);
-      insert((*branch)->else_body, insertions, nullptr);
-    }
+    for_each_region(node, [&](Region& inner) { insert(inner, insertions, key); });
     nodes.push_back(std::move(node));
     append(nodes, insertions.after, key);
   }
-  append(nodes, insertions.body_end, loop);
+  append(nodes, insertions.body_end, holder);
   region.nodes = std::move(nodes);
 }
 
@@ -51,13 +47,8 @@ void drop_unused(Region& region, std::vector<int>& uses) {
         for (Value v : op->args) --uses[static_cast<size_t>(v)];
         continue;
       }
-    } else if (auto* loop = std::get_if<std::unique_ptr<Loop>>(&*node)) {
-      drop_unused((*loop)->body, uses);
-    } else {
-      If& branch = *std::get<std::unique_ptr<If>>(*node);
-      drop_unused(branch.else_body, uses);
-      drop_unused(branch.then_body, uses);
     }
+    for_each_region(*node, [&](Region& inner) { drop_unused(inner, uses); });
     kept.push_back(std::move(*node));
   }
   std::reverse(kept.begin(), kept.end());
@@ -89,14 +80,12 @@ void replace_uses(Region& region, Value from, Value to) {
       if ((*loop)->count == from) (*loop)->count = to;
       all((*loop)->inits);
       all((*loop)->yields);
-      replace_uses((*loop)->body, from, to);
     } else {
       If& branch = *std::get<std::unique_ptr<If>>(node);
       if (branch.a == from) branch.a = to;
       if (branch.b == from) branch.b = to;
-      replace_uses(branch.then_body, from, to);
-      replace_uses(branch.else_body, from, to);
     }
+    for_each_region(node, [&](Region& inner) { replace_uses(inner, from, to); });
   }
 }
 

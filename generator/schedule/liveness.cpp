@@ -53,15 +53,13 @@ void for_each_use(const Region& region, const std::function<void(Value)>& use) {
     } else if (const auto* loop = std::get_if<std::unique_ptr<Loop>>(&node)) {
       use((*loop)->count);
       for (Value v : (*loop)->inits) use(v);
-      for_each_use((*loop)->body, use);
       for (Value v : (*loop)->yields) use(v);
     } else {
       const If& branch = *std::get<std::unique_ptr<If>>(node);
       use(branch.a);
       use(branch.b);
-      for_each_use(branch.then_body, use);
-      for_each_use(branch.else_body, use);
     }
+    for_each_region(node, [&](const Region& inner) { for_each_use(inner, use); });
   }
 }
 

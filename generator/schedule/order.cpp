@@ -179,22 +179,14 @@ class Orderer {
       size_t end = i;
       while (end < region.nodes.size() && std::holds_alternative<Op>(region.nodes[end])) ++end;
       if (end - i > 2) order(region, i, end);
-      if (end < region.nodes.size()) inside(region.nodes[end]);
+      if (end < region.nodes.size()) {
+        for_each_region(region.nodes[end], [&](Region& inner) { order(inner); });
+      }
       i = end + 1;
     }
   }
 
  private:
-  void inside(Node& node) {
-    if (auto* loop = std::get_if<std::unique_ptr<Loop>>(&node)) {
-      order((*loop)->body);
-    } else {
-      If& branch = *std::get<std::unique_ptr<If>>(node);
-      order(branch.then_body);
-      order(branch.else_body);
-    }
-  }
-
   BasicBlock block(std::span<const Op* const> ops) {
     BasicBlock s;
     s.graph = dependences(program_, ops);

@@ -26,13 +26,9 @@ struct Spot {
 
 void find_hot_loops(Region& region, std::vector<Spot>& spots) {
   for (size_t i = 0; i < region.nodes.size(); ++i) {
-    if (auto* loop = std::get_if<std::unique_ptr<Loop>>(&region.nodes[i])) {
-      if ((*loop)->hot) spots.push_back({&region, i});
-      find_hot_loops((*loop)->body, spots);
-    } else if (auto* branch = std::get_if<std::unique_ptr<If>>(&region.nodes[i])) {
-      find_hot_loops((*branch)->then_body, spots);
-      find_hot_loops((*branch)->else_body, spots);
-    }
+    const auto* loop = std::get_if<std::unique_ptr<Loop>>(&region.nodes[i]);
+    if (loop != nullptr && (*loop)->hot) spots.push_back({&region, i});
+    for_each_region(region.nodes[i], [&](Region& inner) { find_hot_loops(inner, spots); });
   }
 }
 

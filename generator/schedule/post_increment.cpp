@@ -211,9 +211,7 @@ void chain(Program& program, Loop& loop, const Walk& walk, const std::vector<Gro
     }
     const int64_t bytes = parts[g].end() - done;
     done = parts[g].end();
-    const ValueInfo like = program.values[static_cast<size_t>(start)];
-    const Value next = done == walk.step ? loop.yields[walk.param]
-                                         : program.add_value(like.type, like.name, like.role);
+    const Value next = done == walk.step ? loop.yields[walk.param] : program.add_like(start);
     step(bytes, next, place[g]);
   }
   // What the rows did not reach: loads through the last pointer, and the rest of the step.
@@ -249,24 +247,14 @@ bool chain_loop(Program& program, Loop& loop, bool only_neighbors) {
   return chained;
 }
 
-bool chain_region(Program& program, Region& region, bool only_neighbors) {
-  bool chained = false;
-  for (Node& node : region.nodes) {
-    if (auto* loop = std::get_if<std::unique_ptr<Loop>>(&node)) {
-      chained |= (*loop)->hot ? chain_loop(program, **loop, only_neighbors)
-                              : chain_region(program, (*loop)->body, only_neighbors);
-    } else if (auto* branch = std::get_if<std::unique_ptr<If>>(&node)) {
-      chained |= chain_region(program, (*branch)->then_body, only_neighbors);
-      chained |= chain_region(program, (*branch)->else_body, only_neighbors);
-    }
-  }
-  return chained;
-}
-
 }  // namespace
 
 bool chain_post_increments(Program& program, bool only_neighbors) {
-  return chain_region(program, program.body, only_neighbors);
+  bool chained = false;
+  for_each_loop(program.body, [&](Loop& loop) {
+    if (loop.hot) chained |= chain_loop(program, loop, only_neighbors);
+  });
+  return chained;
 }
 
 }  // namespace tw

@@ -38,14 +38,9 @@ class Rotator {
   }
 
  private:
-  Value like(Value v) {
-    const ValueInfo info = program_.values[static_cast<size_t>(v)];
-    return program_.add_value(info.type, info.name, info.role);
-  }
-
   std::vector<Value> like(const std::vector<Value>& values) {
     std::vector<Value> made;
-    for (Value v : values) made.push_back(like(v));
+    for (Value v : values) made.push_back(program_.add_like(v));
     return made;
   }
 
@@ -74,7 +69,7 @@ class Rotator {
     if (type.kind == Kind::scalar) return loop_.count;
     Op op;
     if (type.kind == Kind::vector) op.row = program_.isa->row_for(OpCode::zero, 0, type.bytes);
-    op.results = {like(v)};
+    op.results = {program_.add_like(v)};
     add(into, op, 0);
     return op.results[0];
   }
@@ -112,7 +107,7 @@ class Rotator {
       if ((early_[i] != 0) != early) continue;
       Op made = op(i);
       for (Value& v : made.args) v = renamed(names, v);
-      for (Value& v : made.results) v = names[v] = like(v);
+      for (Value& v : made.results) v = names[v] = program_.add_like(v);
       into.nodes.emplace_back(std::move(made));
     }
   }

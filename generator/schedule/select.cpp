@@ -259,22 +259,12 @@ class Selector {
         continue;
       }
       flush();
-      inside(*node);
+      for_each_region(*node, [&](Region& inner) { this->region(inner); });
       reversed.push_back(std::move(*node));
     }
     flush();
     std::reverse(reversed.begin(), reversed.end());
     region.nodes = std::move(reversed);
-  }
-
-  void inside(Node& node) {
-    if (auto* loop = std::get_if<std::unique_ptr<Loop>>(&node)) {
-      region((*loop)->body);
-    } else {
-      If& branch = *std::get<std::unique_ptr<If>>(node);
-      region(branch.else_body);
-      region(branch.then_body);
-    }
   }
 
   /// Is there a row for this operation alone, as it is?
@@ -307,15 +297,8 @@ class Selector {
     std::vector<Node> nodes;
     const auto outer = std::exchange(anchors_, {});
     for (Node& node : region.nodes) {
-      if (auto* op = std::get_if<Op>(&node)) {
-        split_offset(nodes, *op);
-      } else if (auto* loop = std::get_if<std::unique_ptr<Loop>>(&node)) {
-        split_offsets((*loop)->body);
-      } else {
-        If& branch = *std::get<std::unique_ptr<If>>(node);
-        split_offsets(branch.then_body);
-        split_offsets(branch.else_body);
-      }
+      if (auto* op = std::get_if<Op>(&node)) split_offset(nodes, *op);
+      for_each_region(node, [&](Region& inner) { split_offsets(inner); });
       nodes.push_back(std::move(node));
     }
     region.nodes = std::move(nodes);

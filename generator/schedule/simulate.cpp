@@ -151,18 +151,6 @@ class InOrderLoop {
   std::unordered_map<Value, int> ready_;
 };
 
-void find_hot(const Region& region, const Loop*& best) {
-  for (const Node& node : region.nodes) {
-    if (const auto* loop = std::get_if<std::unique_ptr<Loop>>(&node)) {
-      if ((*loop)->hot && (best == nullptr || (*loop)->macs > best->macs)) best = loop->get();
-      find_hot((*loop)->body, best);
-    } else if (const auto* branch = std::get_if<std::unique_ptr<If>>(&node)) {
-      find_hot((*branch)->then_body, best);
-      find_hot((*branch)->else_body, best);
-    }
-  }
-}
-
 const Loop* find_around(const Region& region, const Loop& wanted, const Loop* around) {
   for (const Node& node : region.nodes) {
     const auto* loop = std::get_if<std::unique_ptr<Loop>>(&node);
@@ -178,7 +166,9 @@ const Loop* find_around(const Region& region, const Loop& wanted, const Loop* ar
 
 const Loop* hottest_loop(const Program& program) {
   const Loop* best = nullptr;
-  find_hot(program.body, best);
+  for_each_loop(program.body, [&](const Loop& loop) {
+    if (loop.hot && (best == nullptr || loop.macs > best->macs)) best = &loop;
+  });
   return best;
 }
 

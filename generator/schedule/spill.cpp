@@ -49,8 +49,7 @@ class TouchFinder {
         const int at = live_.position.at(&branch);
         touch(branch.a, at, hot);
         touch(branch.b, at, hot);
-        this->region(branch.then_body, hot);
-        this->region(branch.else_body, hot);
+        for_each_region(node, [&](const Region& inner) { this->region(inner, hot); });
       }
     }
   }
@@ -107,11 +106,10 @@ class Spiller {
   }
 
   Value load(std::vector<Op>& into) {
-    const ValueInfo like = program_.values[static_cast<size_t>(v_)];
     Op op;
     op.code = OpCode::frame_load;
     op.imm = slot_;
-    op.results = {program_.add_value(like.type, like.name, like.role)};
+    op.results = {program_.add_like(v_)};
     into.push_back(op);
     return op.results[0];
   }

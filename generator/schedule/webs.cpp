@@ -104,9 +104,7 @@ class Gatherer {
       } else if (auto* loop = std::get_if<std::unique_ptr<Loop>>(&node)) {
         collect(**loop, depth);
       } else {
-        If& branch = *std::get<std::unique_ptr<If>>(node);
-        collect(branch.then_body, depth);
-        collect(branch.else_body, depth);
+        for_each_region(node, [&](Region& branch) { collect(branch, depth); });
       }
     }
   }
@@ -313,9 +311,8 @@ class Copier {
 
  private:
   Value like(Value v) {
-    const ValueInfo info = program_.values[static_cast<size_t>(v)];
     copied_.push_back(1);
-    return program_.add_value(info.type, info.name, info.role);
+    return program_.add_like(v);
   }
 
   Op copy(Value to, Value from) {
