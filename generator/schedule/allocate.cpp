@@ -12,27 +12,15 @@
 namespace tw {
 namespace {
 
-/// First position at which most webs of `file` live; `most` of them.
-int fullest(const Webs& webs, int file, int& most) {
-  std::vector<int> change(static_cast<size_t>(webs.live.end) + 2, 0);
+/// Where most webs of `file` live.
+Fullest fullest(const Webs& webs, int file) {
+  std::vector<const Intervals*> lives;
   for (size_t w = 0; w < webs.webs.size(); ++w) {
-    if (webs.of[w] != static_cast<int>(w) || webs.webs[w].file != file) continue;
-    for (const Interval& i : webs.webs[w].live) {
-      ++change[static_cast<size_t>(i.begin)];
-      --change[static_cast<size_t>(i.end)];
+    if (webs.of[w] == static_cast<int>(w) && webs.webs[w].file == file) {
+      lives.push_back(&webs.webs[w].live);
     }
   }
-  int now = 0;
-  int where = 0;
-  most = 0;
-  for (size_t i = 0; i < change.size(); ++i) {
-    now += change[i];
-    if (now > most) {
-      most = now;
-      where = static_cast<int>(i);
-    }
-  }
-  return where;
+  return fullest(lives);
 }
 
 /// A copy from a register to itself.
@@ -84,8 +72,7 @@ std::optional<Lack> color_all(Program& program, const Webs& webs) {
   std::vector<int> registers(program.values.size(), -1);
   for (int file = 0; file < static_cast<int>(isa.files.size()); ++file) {
     const Kind kind = isa.files[static_cast<size_t>(file)].kind;
-    int most = 0;
-    const int where = fullest(webs, file, most);
+    const auto [where, most] = fullest(webs, file);
     if (most == 0) continue;
     if (most > isa.files[static_cast<size_t>(file)].count()) return Lack{kind, where};
     const Coloring colors = color(webs, isa, file);

@@ -109,8 +109,8 @@ int latency(const Isa& isa, const CoreModel& core, const Op& op, size_t arg, siz
   const int accumulate = its.accumulate;
   if (its.first_result > 0 && op.results.size() > 1 && result == 0) return its.first_result;
   if (accumulate == 0 && op.row->means.size() == 1) return whole;  // most rows
-  const std::string& argument = argument_operand(*op.row, arg).name;
-  const Operand& made = result_operand(*op.row, result);
+  const std::string& argument = argument_operands(*op.row)[arg].name;
+  const Operand& made = op.row->operands[result];
   if (made.tied == argument && accumulate > 0) return accumulate;
   if (op.row->means.size() == 1) return whole;
   for (const MeansNode& node : op.row->means) {

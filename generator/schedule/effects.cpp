@@ -35,18 +35,12 @@ bool is_scratch(const Program& program, Value base) {
 void add_plain(const Program& program, const Op& op, Effects& effects) {
   const bool writes = writes_memory(op.code);
   if (!writes && !reads_memory(op.code)) return;
-  Access access{writes, no_value, op.offset, 0, false};
-  if (uses_frame(op.code)) {
-    access.base = frame_base;
-    access.offset = op.imm * 8;
-  } else {
-    access.base = op.args[pointer_argument(op.code)];
-    access.is_scratch = is_scratch(program, access.base);
-  }
+  const bool frame = uses_frame(op.code);
+  const Value base = frame ? frame_base : op.args[pointer_argument(op.code)];
+  const Length offset = frame ? Length{op.imm * 8} : op.offset;
   const Value read = op.results.empty() ? no_value : op.results.front();
-  const Value vector = writes ? op.args.back() : read;
-  access.size = access_size(program, op.code, op.bits, vector);
-  effects.accesses.push_back(access);
+  const Length size = access_size(program, op.code, op.bits, writes ? op.args.back() : read);
+  effects.accesses.push_back({writes, base, offset, size, is_scratch(program, base)});
 }
 
 void add_node(const Program& program, const Op& op, const MeansNode& node, Effects& effects) {

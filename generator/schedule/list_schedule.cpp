@@ -75,9 +75,9 @@ class Scheduler {
     }
     for (size_t i = 0; i < ops_.size(); ++i) {
       if (ops_[i]->row == nullptr) continue;
-      for (const Operand* result : result_operands(*ops_[i]->row)) {
-        if (result->tied.empty()) continue;
-        const int arg = argument_index(*ops_[i]->row, result->tied);
+      for (const Operand& result : result_operands(*ops_[i]->row)) {
+        if (result.tied.empty()) continue;
+        const int arg = argument_index(*ops_[i]->row, result.tied);
         overwrites(ops_[i]->args[static_cast<size_t>(arg)], static_cast<int>(i));
       }
     }

@@ -1,8 +1,7 @@
 #include "schedule/liveness.h"
 
 #include <algorithm>
-
-#include "schedule/rows.h"
+#include <map>
 
 namespace tw {
 
@@ -17,6 +16,23 @@ bool overlap(const Intervals& a, const Intervals& b) {
 bool covers(const Intervals& intervals, int position) {
   return std::any_of(intervals.begin(), intervals.end(),
                      [&](const Interval& i) { return i.begin <= position && position < i.end; });
+}
+
+Fullest fullest(const std::vector<const Intervals*>& all) {
+  std::map<int, int> change;
+  for (const Intervals* intervals : all) {
+    for (const Interval& i : *intervals) {
+      ++change[i.begin];
+      --change[i.end];
+    }
+  }
+  Fullest found;
+  int now = 0;
+  for (const auto& [position, by] : change) {
+    now += by;
+    if (now > found.most) found = {position, now};
+  }
+  return found;
 }
 
 static Intervals tidy(Intervals all) {
@@ -78,7 +94,6 @@ class Walker {
   Liveness run() {
     define(program_.args, 0);
     number(program_.body);
-    live_.end = next_;
     backward(program_.body);
     close_definition(program_.args, 0);
     for (Intervals& intervals : live_.of) intervals = tidy(std::move(intervals));
@@ -181,7 +196,7 @@ class Walker {
     if (!op.results.empty() && in_place(op.results[0]) != nullptr) return;
     const int at = live_.position.at(&op);
     for (size_t i = 0; i < op.results.size(); ++i) {
-      const bool early = op.row != nullptr && result_operand(*op.row, i).early_clobber;
+      const bool early = op.row != nullptr && op.row->operands[i].early_clobber;
       open(op.results[i], at + 2);
       close_definition(op.results[i], early ? at : at + 1);
     }

@@ -22,6 +22,13 @@ bool overlap(const Intervals& a, const Intervals& b);
 Intervals merge(const Intervals& a, const Intervals& b);
 bool covers(const Intervals& intervals, int position);
 
+/// The first position at which most of those live, and how many do.
+struct Fullest {
+  int position = 0;
+  int most = 0;
+};
+Fullest fullest(const std::vector<const Intervals*>& all);
+
 struct Liveness {
   std::vector<Intervals> of;                      ///< per value
   std::unordered_map<const void*, int> position;  ///< of Op, Loop (head) and If nodes: even
@@ -31,7 +38,6 @@ struct Liveness {
     int tail = 0;  ///< even: reads yields; results live from tail + 1
   };
   std::vector<Span> loops;  ///< outer before inner, in program order
-  int end = 0;              ///< first position after the Program
   [[nodiscard]] bool in_hot_loop(int position) const;
 };
 

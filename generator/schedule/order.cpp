@@ -26,6 +26,7 @@ struct BasicBlock {
   std::vector<Item> items;
   Dependences graph;
   std::vector<size_t> kind;    ///< per value
+  std::vector<int> uses;       ///< per value: items that it is an argument of
   std::vector<char> comes_in;  ///< defined before the block
   std::vector<char> goes_out;  ///< used after it
   Counts through{};            ///< values that live through and are not used
@@ -45,10 +46,7 @@ Counts available(const Isa& isa) {
 }
 
 Cost cost(const BasicBlock& block, const std::vector<int>& order, const Counts& available) {
-  std::vector<int> uses(block.kind.size(), 0);
-  for (const BasicBlock::Item& item : block.items) {
-    for (int v : item.args) ++uses[static_cast<size_t>(v)];
-  }
+  std::vector<int> uses = block.uses;
   Counts now = block.through;
   for (size_t v = 0; v < block.kind.size(); ++v) now[block.kind[v]] += block.comes_in[v];
   Counts most = now;
@@ -109,10 +107,7 @@ std::vector<int> least_growth(const Edges& waits_for, const Edges& wakes, int wa
 /// From the first operation on: of those that could come next, the one after which fewest values
 /// live; the earliest among equals.
 std::vector<int> forward(const BasicBlock& block) {
-  std::vector<int> uses(block.kind.size(), 0);
-  for (const BasicBlock::Item& item : block.items) {
-    for (int v : item.args) ++uses[static_cast<size_t>(v)];
-  }
+  std::vector<int> uses = block.uses;
   const auto growth = [&](int i) {
     const BasicBlock::Item& item = block.items[static_cast<size_t>(i)];
     int delta = static_cast<int>(item.results.size());
@@ -197,6 +192,7 @@ class Orderer {
       auto [at, is_new] = local.try_emplace(v, static_cast<int>(s.kind.size()));
       if (is_new) {
         s.kind.push_back(index(program_.type(v).kind));
+        s.uses.push_back(0);
         s.comes_in.push_back(!defined_here);
         s.goes_out.push_back(lives_after(v, after));
       }
@@ -206,9 +202,9 @@ class Orderer {
       BasicBlock::Item item;
       for (Value v : op->args) {
         const int at = number(v, false);
-        if (std::find(item.args.begin(), item.args.end(), at) == item.args.end()) {
-          item.args.push_back(at);
-        }
+        if (std::find(item.args.begin(), item.args.end(), at) != item.args.end()) continue;
+        item.args.push_back(at);
+        ++s.uses[static_cast<size_t>(at)];
       }
       for (Value v : op->results) item.results.push_back(number(v, true));
       s.items.push_back(std::move(item));

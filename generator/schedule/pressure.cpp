@@ -8,24 +8,13 @@ namespace tw {
 
 Pressure pressure(const Program& program, Kind kind) {
   const Liveness live = liveness(program);
-  std::vector<int> change(static_cast<size_t>(live.end) + 1, 0);
+  std::vector<const Intervals*> lives;
   for (size_t v = 0; v < program.values.size(); ++v) {
-    if (program.values[v].type.kind != kind) continue;
-    for (const Interval& interval : live.of[v]) {
-      ++change[static_cast<size_t>(interval.begin)];
-      --change[static_cast<size_t>(interval.end)];
-    }
+    if (program.values[v].type.kind == kind) lives.push_back(&live.of[v]);
   }
+  const auto [where, most] = fullest(lives);
   Pressure found;
-  int now = 0;
-  int where = 0;
-  for (size_t i = 0; i < change.size(); ++i) {
-    now += change[i];
-    if (now > found.most) {
-      found.most = now;
-      where = static_cast<int>(i);
-    }
-  }
+  found.most = most;
   for (size_t v = 0; v < program.values.size(); ++v) {
     const ValueInfo& value = program.values[v];
     if (value.type.kind != kind || !covers(live.of[v], where)) continue;

@@ -2,55 +2,37 @@
 
 #include <algorithm>
 
+#include "ir/row_use.h"
+
 namespace tw {
 namespace {
 
-std::vector<const Operand*> operands(const Row& row, bool results) {
-  std::vector<const Operand*> found;
-  for (const Operand& operand : row.operands) {
-    if (operand.is_result == results) found.push_back(&operand);
-  }
-  return found;
+/// Results stand before arguments.
+size_t count_results(const Row& row) {
+  const auto is_result = [](const Operand& operand) { return operand.is_result; };
+  return static_cast<size_t>(std::count_if(row.operands.begin(), row.operands.end(), is_result));
 }
 
-const Operand& operand(const Row& row, size_t index, bool is_result) {
-  auto at = row.operands.begin();
-  for (;; ++at) {
-    if (at->is_result == is_result && index-- == 0) return *at;
-  }
-}
-
-int index(const Row& row, std::string_view name, bool results) {
-  int at = 0;
-  for (const Operand& operand : row.operands) {
-    if (operand.is_result != results) continue;
-    if (operand.name == name) return at;
-    ++at;
-  }
-  return -1;
+int index(std::span<const Operand> operands, std::string_view name) {
+  const auto at = std::find_if(operands.begin(), operands.end(),
+                               [&](const Operand& operand) { return operand.name == name; });
+  return at == operands.end() ? -1 : static_cast<int>(at - operands.begin());
 }
 
 }  // namespace
 
-std::vector<const Operand*> result_operands(const Row& row) {
-  return operands(row, true);
+std::span<const Operand> result_operands(const Row& row) {
+  return std::span(row.operands).first(count_results(row));
 }
-std::vector<const Operand*> argument_operands(const Row& row) {
-  return operands(row, false);
-}
-
-const Operand& result_operand(const Row& row, size_t index) {
-  return operand(row, index, true);
-}
-const Operand& argument_operand(const Row& row, size_t index) {
-  return operand(row, index, false);
+std::span<const Operand> argument_operands(const Row& row) {
+  return std::span(row.operands).subspan(count_results(row));
 }
 
 int result_index(const Row& row, std::string_view name) {
-  return index(row, name, true);
+  return index(result_operands(row), name);
 }
 int argument_index(const Row& row, std::string_view name) {
-  return index(row, name, false);
+  return index(argument_operands(row), name);
 }
 
 Length immediate(const Op& op, std::string_view name) {
@@ -64,10 +46,8 @@ std::vector<std::vector<Value>> tuples(const Op& op) {
   std::vector<std::vector<Value>> found;
   if (op.row == nullptr) return found;
   std::vector<std::string_view> names;
-  size_t result = 0;
-  size_t argument = 0;
-  for (const Operand& operand : op.row->operands) {
-    const Value v = operand.is_result ? op.results[result++] : op.args[argument++];
+  for (size_t i = 0; i < op.row->operands.size(); ++i) {
+    const Operand& operand = op.row->operands[i];
     if (operand.tuple.empty()) continue;
     size_t at = 0;
     while (at < names.size() && names[at] != operand.tuple) ++at;
@@ -75,7 +55,7 @@ std::vector<std::vector<Value>> tuples(const Op& op) {
       names.push_back(operand.tuple);
       found.emplace_back();
     }
-    found[at].push_back(v);
+    found[at].push_back(operand_value(op, i));
   }
   return found;
 }
@@ -93,19 +73,12 @@ Length vector_bytes(const Program& program, const Op& op) {
   return longest != Length{} ? longest : governed;
 }
 
-int file_index(const Isa& isa, Kind kind) {
-  for (size_t i = 0; i < isa.files.size(); ++i) {
-    if (isa.files[i].kind == kind) return static_cast<int>(i);
-  }
-  return -1;
+int file_index(const Isa& isa, const RegisterFile* file) {
+  return file == nullptr ? -1 : static_cast<int>(file - isa.files.data());
 }
 
 int file_index(const Isa& isa, const Operand& operand) {
-  if (operand.file.empty()) return file_index(isa, operand.kind);
-  for (size_t i = 0; i < isa.files.size(); ++i) {
-    if (isa.files[i].name == operand.file) return static_cast<int>(i);
-  }
-  return -1;
+  return file_index(isa, operand.file.empty() ? isa.file_of(operand.kind) : isa.file(operand.file));
 }
 
 }  // namespace tw

@@ -2,6 +2,7 @@
 // tuple, which register file a value lives in.
 #pragma once
 
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -10,12 +11,8 @@
 namespace tw {
 
 /// Operands of a row that are results, or arguments, in the order of Op::results and Op::args.
-std::vector<const Operand*> result_operands(const Row& row);
-std::vector<const Operand*> argument_operands(const Row& row);
-
-/// One of them.
-const Operand& result_operand(const Row& row, size_t index);
-const Operand& argument_operand(const Row& row, size_t index);
+std::span<const Operand> result_operands(const Row& row);
+std::span<const Operand> argument_operands(const Row& row);
 
 /// Index in Op::results or Op::args of the operand with that name, -1 if it is none.
 int result_index(const Row& row, std::string_view name);
@@ -31,8 +28,9 @@ Length vector_bytes(const Program& program, const Op& op);
 /// Tuples of an operation: lists of values that take consecutive registers, in that order.
 std::vector<std::vector<Value>> tuples(const Op& op);
 
-/// Index into Isa::files of an operand's register file, -1 when the ISA has none.
+/// Index into Isa::files, -1 of none.
+int file_index(const Isa& isa, const RegisterFile* file);
+/// The same of an operand's register file.
 int file_index(const Isa& isa, const Operand& operand);
-int file_index(const Isa& isa, Kind kind);
 
 }  // namespace tw

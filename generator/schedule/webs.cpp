@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <unordered_map>
 
+#include "ir/row_use.h"
 #include "schedule/coalesce.h"
 #include "schedule/insert.h"
 #include "schedule/rows.h"
@@ -112,18 +113,17 @@ class Gatherer {
   void collect(Op& op, int depth) {
     if (op.row == nullptr) return;
     if (is_copy(*op.row)) copies_.emplace_back(op.results[0], op.args[0]);
-    size_t result = 0;
-    size_t argument = 0;
-    for (const Operand& operand : op.row->operands) {
+    for (size_t i = 0; i < op.row->operands.size(); ++i) {
+      const Operand& operand = op.row->operands[i];
       const int file = file_index(isa_, operand);
       if (file < 0) {
         throw std::runtime_error(fmt::format("{}: row {} uses a register file that {} lacks",
                                              program_.name, op.row->name, isa_.name));
       }
-      const size_t index = operand.is_result ? result++ : argument++;
-      const Value v = operand.is_result ? op.results[index] : op.args[index];
+      const Value v = operand_value(op, i);
       if (!constrain(v, file, allowed_registers(isa_, operand, file))) {
-        want_copy({operand.is_result ? Site::result : Site::argument, &op, nullptr, index});
+        want_copy(operand.is_result ? Site{Site::result, &op, nullptr, i}
+                                    : Site{Site::argument, &op, nullptr, i - op.results.size()});
       }
       if (!operand.tied.empty()) {
         const int tied = argument_index(*op.row, operand.tied);
@@ -163,15 +163,14 @@ class Gatherer {
   void constrain_rest() {
     for (size_t v = 0; v < program_.values.size(); ++v) {
       if (webs_.live.of[v].empty() || file_[v] >= 0) continue;
-      const int file = file_index(isa_, program_.values[v].type.kind);
+      const int file = file_index(isa_, isa_.file_of(program_.values[v].type.kind));
       if (file < 0) {
         throw std::runtime_error(fmt::format("{}: {} has no registers for {}", program_.name,
                                              isa_.name, program_.values[v].name));
       }
       constrain(static_cast<Value>(v), file, all_registers(isa_, file));
     }
-    const int file = file_index(isa_, Kind::scalar);
-    const auto& names = isa_.files[static_cast<size_t>(file)].views.front().second;
+    const auto& names = isa_.file_of(Kind::scalar)->views.front().second;
     const auto at = std::find(names.begin(), names.end(), isa_.convention.args_register);
     if (at == names.end()) {
       throw std::runtime_error(fmt::format("{}: no register is called {}, the args_register",
@@ -188,9 +187,7 @@ class Gatherer {
       for (const std::string& clobber : op->row->clobbers) {
         const size_t colon = clobber.find(':');
         if (colon == std::string::npos) continue;
-        Operand file_name;
-        file_name.file = clobber.substr(0, colon);
-        const int file = file_index(isa_, file_name);
+        const int file = file_index(isa_, isa_.file(clobber.substr(0, colon)));
         const auto lost = static_cast<size_t>(std::stoi(clobber.substr(colon + 1)));
         for (size_t v = 0; v < program_.values.size(); ++v) {
           Web& w = webs_.webs[v];

@@ -100,7 +100,7 @@ std::vector<RowFunction> row_functions(const RowUse& use, const RowGroup& group)
       continue;
     }
     add(std::move(shared), false,
-        fmt::format("result shares a register with {}", argument_operands(*use.row)[i]->name));
+        fmt::format("result shares a register with {}", argument_operands(*use.row)[i].name));
   }
   if (printed == 0) throw std::runtime_error(to_string(use) + ": no assembly shows it");
   return all;

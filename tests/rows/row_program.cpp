@@ -31,11 +31,11 @@ class RowWriter {
     const size_t first = b_.written();
     execute();
     const size_t last = b_.written();
-    for (const Operand* operand : result_operands(row_)) keep(*operand);
+    for (const Operand& operand : result_operands(row_)) keep(operand);
     if (keep_) {
-      for (const Operand* operand : argument_operands(row_)) {
+      for (const Operand& operand : argument_operands(row_)) {
         // Nothing copies a tile, so none outlives what adds to it.
-        if (operand->kind != Kind::tile) keep(*operand);
+        if (operand.kind != Kind::tile) keep(operand);
       }
     }
     const size_t all = b_.written();
@@ -112,20 +112,20 @@ class RowWriter {
 
   void read_arguments() {
     const Length bytes = argument_bytes(row_, isa_);
-    for (const Operand* operand : argument_operands(row_)) {
-      Value& v = values_[operand->name];
-      if (operand->name == out_.pointer) {
+    for (const Operand& operand : argument_operands(row_)) {
+      Value& v = values_[operand.name];
+      if (operand.name == out_.pointer) {
         const ArgField field = out_.writes ? ArgField::dst : ArgField::rhs;
         v = emit(OpCode::arg, {0}, {.imm = static_cast<int64_t>(field)});
-        addresses_[operand->name] = true;
-      } else if (operand->kind == Kind::scalar) {
-        v = emit(OpCode::load_i64, {inputs_}, input(*operand, {Kind::scalar, 8}, 8));
-      } else if (operand->kind == Kind::vector) {
-        v = make_vector(*operand, bytes);
-      } else if (operand->kind == Kind::predicate) {
-        v = make_predicate(*operand);
+        addresses_[operand.name] = true;
+      } else if (operand.kind == Kind::scalar) {
+        v = emit(OpCode::load_i64, {inputs_}, input(operand, {Kind::scalar, 8}, 8));
+      } else if (operand.kind == Kind::vector) {
+        v = make_vector(operand, bytes);
+      } else if (operand.kind == Kind::predicate) {
+        v = make_predicate(operand);
       } else {
-        v = make_tile(*operand);
+        v = make_tile(operand);
       }
     }
   }
@@ -242,11 +242,11 @@ class RowWriter {
     Op op;
     op.row = &row_;
     op.immediates = use_.immediates;
-    for (const Operand* operand : result_operands(row_)) {
-      op.results.push_back(values_.at(operand->name));
+    for (const Operand& operand : result_operands(row_)) {
+      op.results.push_back(values_.at(operand.name));
     }
-    for (const Operand* operand : argument_operands(row_)) {
-      op.args.push_back(values_.at(operand->name));
+    for (const Operand& operand : argument_operands(row_)) {
+      op.args.push_back(values_.at(operand.name));
     }
     auto& nodes = program.body.nodes;
     const auto begin = nodes.begin() + static_cast<std::ptrdiff_t>(first);
