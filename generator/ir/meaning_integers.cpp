@@ -67,7 +67,7 @@ void narrow_pair(const Step& s, uint8_t* to) {
 
 template <typename B, typename F>
 void dot4(const Step& s, uint8_t* to, F&& c_lane) {
-  dot4_lanes<B>(s.to.bytes, s.arg[0].at, s.arg[1].at, s.arg[2].at, to, c_lane);
+  dot_lanes<B, int8_t>(s.to.bytes, s.arg[0].at, s.arg[1].at, s.arg[2].at, to, c_lane);
 }
 
 /// Sums of 2 products of neighbors, put into lanes twice as wide.

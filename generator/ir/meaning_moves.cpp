@@ -61,56 +61,44 @@ void blend(const Step& s, uint8_t* to) {
   }
 }
 
-void nibbles(const Step& s, uint8_t* to) {
-  for (size_t i = 0; i < s.to.bytes; ++i) {
-    const size_t nibble = static_cast<size_t>(s.imm) * s.to.bytes + i;
-    const int code = s.arg[0].at[nibble / 2] >> (nibble % 2 * 4) & 15;
-    to[i] = static_cast<uint8_t>((code ^ 8) - 8);
+/// Makes `lanes` of as many codes of some bits, the lowest first, of the part that #i tells.
+template <typename F>
+void decode(const Step& s, size_t bits, size_t lanes, F&& decoded) {
+  uint8_t to[longest_vector];
+  const size_t per_byte = 8 / bits;
+  for (size_t i = 0; i < lanes; ++i) {
+    const size_t at = static_cast<size_t>(s.imm) * lanes + i;
+    const int byte = s.arg[0].at[at / per_byte];
+    put(to, i, decoded(byte >> (at % per_byte * bits) & ((1 << bits) - 1)));
   }
+  std::memcpy(s.to.at, to, s.to.bytes);
+}
+
+void nibbles(const Step& s, Machine&) {
+  decode(s, 4, s.to.bytes, [](int code) { return static_cast<uint8_t>((code ^ 8) - 8); });
 }
 
 void raised_nibbles(const Step& s, Machine& m) {
   if (m.held != Machine::Table::raised) throw Fault("the table is not that of raised nibbles");
-  uint8_t to[longest_vector];
-  for (size_t i = 0; i < s.to.bytes; ++i) {
-    const size_t nibble = static_cast<size_t>(s.imm) * s.to.bytes + i;
-    to[i] = static_cast<uint8_t>((s.arg[0].at[nibble / 2] >> (nibble % 2 * 4) & 15) - 8);
-  }
-  std::memcpy(s.to.at, to, s.to.bytes);
+  decode(s, 4, s.to.bytes, [](int code) { return static_cast<uint8_t>(code - 8); });
 }
 
 void table_nibbles(const Step& s, Machine& m) {
   if (m.held != Machine::Table::put || m.pairs_put != 0xff) throw Fault("no table was put");
-  uint8_t to[longest_vector];
-  for (size_t i = 0; i < s.to.bytes; ++i) {
-    const size_t nibble = static_cast<size_t>(s.imm) * s.to.bytes + i;
-    to[i] = m.entries[s.arg[0].at[nibble / 2] >> (nibble % 2 * 4) & 15];
-  }
-  std::memcpy(s.to.at, to, s.to.bytes);
+  decode(s, 4, s.to.bytes, [&](int code) { return m.entries[code]; });
 }
 
 void table_values(const Step& s, Machine& m) {
   const bool was_put = m.held == Machine::Table::put && (m.pairs_put & 3) == 3;
   if (m.held != Machine::Table::given && !was_put) throw Fault("no table was loaded");
   const uint8_t* const table = was_put ? &m.entries[0] : &m.table[0];
-  uint8_t to[longest_vector];
-  for (size_t i = 0; i < s.to.bytes; ++i) {
-    const size_t code = static_cast<size_t>(s.imm) * s.to.bytes + i;
-    to[i] = table[s.arg[0].at[code / 4] >> (code % 4 * 2) & 3];
-  }
-  std::memcpy(s.to.at, to, s.to.bytes);
+  decode(s, 2, s.to.bytes, [&](int code) { return table[code]; });
 }
 
 void nibble_halves(const Step& s, Machine& m) {
   if (m.held != Machine::Table::halves) throw Fault("the table is not that of halves");
-  uint8_t to[longest_vector];
-  const size_t lanes = s.to.bytes / 2;
-  for (size_t i = 0; i < lanes; ++i) {
-    const size_t nibble = static_cast<size_t>(s.imm) * lanes + i;
-    const int code = (s.arg[0].at[nibble / 2] >> (nibble % 2 * 4) & 15) - 8;
-    put(to, i, float_to_half(static_cast<float>(code)));
-  }
-  std::memcpy(s.to.at, to, s.to.bytes);
+  decode(s, 4, s.to.bytes / 2,
+         [](int code) { return float_to_half(static_cast<float>(code - 8)); });
 }
 
 /// Of a table of 16: what ISAs make of other numbers differs.

@@ -29,16 +29,17 @@ float dot2_halves(float sum, uint32_t a, uint32_t b);
 /// a * b + c of f16, rounded once.
 uint16_t fused_halves(uint16_t a, uint16_t b, uint16_t c);
 
-/// Sums of 4 products in each 32-bit lane of a; `c_lane` says which lane of c goes with a lane.
-/// `to` may be `a`.
-template <typename B, typename F>
-void dot4_lanes(size_t bytes, const uint8_t* a, const uint8_t* b, const uint8_t* c, uint8_t* to,
-                F&& c_lane) {
+/// Sums of the products of all B and C in each 32-bit lane of a; `c_lane` says which lane of c goes
+/// with a lane. `to` may be `a`.
+template <typename B, typename C, typename F>
+void dot_lanes(size_t bytes, const uint8_t* a, const uint8_t* b, const uint8_t* c, uint8_t* to,
+               F&& c_lane) {
+  constexpr size_t products = 4 / sizeof(B);
   for (size_t i = 0; i < bytes / 4; ++i) {
     auto sum = get<uint32_t>(a, i);
-    for (size_t j = 0; j < 4; ++j) {
-      const int x = get<B>(b, 4 * i + j);
-      const int y = get<int8_t>(c, 4 * c_lane(i) + j);
+    for (size_t j = 0; j < products; ++j) {
+      const int x = get<B>(b, products * i + j);
+      const int y = get<C>(c, products * c_lane(i) + j);
       sum += static_cast<uint32_t>(x * y);
     }
     put(to, i, sum);

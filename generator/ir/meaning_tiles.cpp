@@ -37,24 +37,16 @@ void add_outer(const Step& s, const Machine& m, F&& f) {
   }
 }
 
+template <typename T>
 void add_outer_product(const Step& s, Machine& m) {
+  constexpr size_t products = 4 / sizeof(T);
   add_outer<uint32_t>(s, m, [&](uint32_t sum, size_t row, size_t column) {
-    for (size_t j = 0; j < 4; ++j) {
-      if (s.arg[3].at[4 * row + j] == 0 || s.arg[4].at[4 * column + j] == 0) continue;
-      const int x = lane<int8_t>(s, 1, 4 * row + j);
-      const int y = lane<int8_t>(s, 2, 4 * column + j);
-      sum += static_cast<uint32_t>(x * y);
-    }
-    return sum;
-  });
-}
-
-void add_outer_pair_product(const Step& s, Machine& m) {
-  add_outer<uint32_t>(s, m, [&](uint32_t sum, size_t row, size_t column) {
-    for (size_t j = 0; j < 2; ++j) {
-      if (s.arg[3].at[2 * row + j] == 0 || s.arg[4].at[2 * column + j] == 0) continue;
-      const int x = lane<int16_t>(s, 1, 2 * row + j);
-      const int y = lane<int16_t>(s, 2, 2 * column + j);
+    for (size_t j = 0; j < products; ++j) {
+      const size_t a = products * row + j;
+      const size_t b = products * column + j;
+      if (s.arg[3].at[a] == 0 || s.arg[4].at[b] == 0) continue;
+      const int x = lane<T>(s, 1, a);
+      const int y = lane<T>(s, 2, b);
       sum += static_cast<uint32_t>(x * y);
     }
     return sum;
@@ -177,30 +169,14 @@ void put_row(const Step& s, Machine& m) {
 }
 
 /// One vector of products for each of four rows, as far apart as they can be.
+template <typename T>
 void add_dots(const Step& s, Machine& m) {
   uint8_t* tile = start_tile(s, m);
   check_vector(s.arg[1].bytes, row_bytes(s.to));
   for (size_t i = 0; i < 4; ++i) {
     uint8_t* row = tile + i * (s.to.bytes / 4);
-    dot4_lanes<int8_t>(row_bytes(s.to), row, s.arg[1 + i].at, s.arg[5].at, row,
-                       lane_of_segment(s.imm));
-  }
-}
-
-void add_pair_dots(const Step& s, Machine& m) {
-  uint8_t* tile = start_tile(s, m);
-  check_vector(s.arg[1].bytes, row_bytes(s.to));
-  for (size_t i = 0; i < 4; ++i) {
-    uint8_t* row = tile + i * (s.to.bytes / 4);
-    for (size_t lane = 0; lane < row_bytes(s.to) / 4; ++lane) {
-      auto sum = get<uint32_t>(row, lane);
-      for (size_t j = 0; j < 2; ++j) {
-        const int x = get<int16_t>(s.arg[1 + i].at, 2 * lane + j);
-        const size_t of_segment = lane / 4 * 4 + static_cast<size_t>(s.imm);
-        sum += static_cast<uint32_t>(x * get<int16_t>(s.arg[5].at, 2 * of_segment + j));
-      }
-      put(row, lane, sum);
-    }
+    dot_lanes<T, T>(row_bytes(s.to), row, s.arg[1 + i].at, s.arg[5].at, row,
+                    lane_of_segment(s.imm));
   }
 }
 

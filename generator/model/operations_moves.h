@@ -27,7 +27,7 @@ OP(move_segments, "v v -> v", "i", VECTOR(move_segments(s, to)), .whole = Whole:
 OP(blend, "v v -> v", "bi", VECTOR(blend(s, to)), .min_bits = 32, .max_bits = 64,
    .immediate = {"the choice of lanes", Last::choice_of_lanes})
 /* signed 4-bit numbers as bytes, low nibbles first: of the lower half of a (#0), the upper (#1) */
-OP(nibbles, "v -> v", "i", VECTOR(nibbles(s, to)), .immediate = {"the half", Last::number, 1})
+OP(nibbles, "v -> v", "i", nibbles, .immediate = {"the half", Last::number, 1})
 /* the same of unsigned ones that are 8 above, from a table */
 OP(raised_nibbles, "v -> v", "i", raised_nibbles, .immediate = {"the half", Last::number, 1})
 /* the low bytes of the entries of the table that was put which nibbles are the numbers of, low

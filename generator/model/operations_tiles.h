@@ -16,9 +16,10 @@ OP(tile_dot4_s8u8, "tile tile_s8 tile_u8 -> tile", "", (add_tile_product<int8_t,
 OP(tile_dot2_bf16, "tile_f32 tile_bf16 tile_bf16 -> tile_f32", "", add_tile_product_bf16,
    .lengths = Lengths::tile_product, .work = Work::products)
 /* tile + 4-deep outer product of b (rows) and c (columns), for the lanes that are active */
-OP(outer_s8s8, "tile s8 s8 p p -> tile", "", add_outer_product, .work = Work::outer_products)
+OP(outer_s8s8, "tile s8 s8 p p -> tile", "", add_outer_product<int8_t>,
+   .work = Work::outer_products)
 /* the same of numbers of 16 bits, two deep */
-OP(outer_s16s16, "tile s16 s16 p p -> tile", "", add_outer_pair_product,
+OP(outer_s16s16, "tile s16 s16 p p -> tile", "", add_outer_product<int16_t>,
    .work = Work::outer_products)
 /* the same of floats, one deep, each by one fma */
 OP(outer_f32, "tile_f32 f32 f32 p p -> tile_f32", "", add_outer_product_f32,
@@ -35,10 +36,10 @@ OP(tile_row, "tile row -> v", "", tile_row)
 OP(tile_put, "tile_f32 row f32 -> tile_f32", "", put_row)
 /* dot4_s8s8_lane of b, c, d, e with f added to rows 0, R/4, R/2 and 3R/4 of a tile of R rows; the
    others stay */
-OP(tile_dot4_s8s8_lane, "tile s8 s8 s8 s8 s8 -> tile", "i", add_dots, .whole = Whole::segment,
-   .immediate = {"the lane", Last::number, 3}, .work = Work::products)
+OP(tile_dot4_s8s8_lane, "tile s8 s8 s8 s8 s8 -> tile", "i", add_dots<int8_t>,
+   .whole = Whole::segment, .immediate = {"the lane", Last::number, 3}, .work = Work::products)
 /* the same of pairs of 16 bits, those of f being its lane #i's */
-OP(tile_dot2_s16s16_lane, "tile s16 s16 s16 s16 s16 -> tile", "i", add_pair_dots,
+OP(tile_dot2_s16s16_lane, "tile s16 s16 s16 s16 s16 -> tile", "i", add_dots<int16_t>,
    .whole = Whole::segment, .immediate = {"the lane", Last::number, 3}, .work = Work::products)
 /* row (b / 4 + #i / 4) mod (R / 4) + #i mod 4 * R / 4 of a tile of R rows; b: a multiple of 4 */
 OP(tile_quarter, "tile four_rows -> v", "i", tile_quarter,
