@@ -41,8 +41,7 @@ int read_latency(const YamlNode& node) {
 }
 
 int read_small(const YamlNode& node) {
-  if (node.positive() > 64) node.fail(fmt::format("'{}' must be at most 64", node.key()));
-  return static_cast<int>(node.positive());
+  return static_cast<int>(node.count_up_to(64));
 }
 
 IssueClass read_class(const YamlNode& node, const CoreModel& core) {
@@ -65,9 +64,7 @@ Cpus read_cpus(const YamlNode& node) {
   Cpus cpus;
   node.at("maker").choice("maker", {"AMD", "Intel"});
   cpus.maker = node.at("maker").text();
-  const YamlNode& family = node.at("family");
-  if (family.positive() > 255) family.fail("'family' must be at most 255");
-  cpus.family = static_cast<int>(family.positive());
+  cpus.family = static_cast<int>(node.at("family").count_up_to(255));
   if (const YamlNode* features = node.find("features")) cpus.features = features->texts();
   return cpus;
 }
@@ -133,8 +130,7 @@ CoreModel read_model(const std::filesystem::path& folder, const std::string& nam
   if (const YamlNode* in_order = root.find("in_order")) core.in_order = in_order->boolean();
   if (const YamlNode* bytes = root.find("vector_bytes")) core.vector_bytes = read_small(*bytes);
   if (const YamlNode* window = root.find("window")) {
-    if (window->positive() > 4096) window->fail("'window' must be at most 4096");
-    core.window = static_cast<int>(window->positive());
+    core.window = static_cast<int>(window->count_up_to(4096));
     core.queue = read_use(root.at("queue"), core);
   }
   if (const YamlNode* ghz = root.find("ghz")) core.ghz = ghz->number();

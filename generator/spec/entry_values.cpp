@@ -32,12 +32,6 @@ ElementType read_type(const YamlNode& node, std::string_view what,
 
 }  // namespace
 
-int64_t count_up_to(const YamlNode& node, int64_t most) {
-  const int64_t value = node.positive();
-  if (value > most) node.fail(fmt::format("'{}' must be at most {}", node.key(), most));
-  return value;
-}
-
 const Format* read_format(const YamlNode& node) {
   std::vector<std::string> names;
   for (const Format& known : formats()) names.emplace_back(known.name);

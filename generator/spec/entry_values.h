@@ -10,8 +10,6 @@ namespace tw {
 
 /// A value, or a list of values without repetitions.
 std::vector<const YamlNode*> alternatives(const YamlNode& node);
-/// A positive number, no more than that.
-int64_t count_up_to(const YamlNode& node, int64_t most);
 const Format* read_format(const YamlNode& node);
 /// What products are added up as.
 ElementType read_sums(const YamlNode& node);

@@ -35,7 +35,7 @@ struct Shape {
 };
 
 int read_kr(const YamlNode& node) {
-  return static_cast<int>(count_up_to(node, most_k));
+  return static_cast<int>(node.count_up_to(most_k));
 }
 
 /// tile: {mr, nr, kr}, where the tile is the panel, too.
@@ -101,7 +101,7 @@ std::vector<Shape> multiply_by_blocks(std::vector<Shape> shapes, const YamlNode&
   for (const YamlNode* length : alternatives(blocks->at("length"))) {
     for (const YamlNode* scales : alternatives(blocks->at("scales"))) {
       for (Shape shape : shapes) {
-        shape.panels.block = static_cast<int>(count_up_to(*length, most_k));
+        shape.panels.block = static_cast<int>(length->count_up_to(most_k));
         shape.panels.scales = read_scales(*scales);
         shape.block = length;
         shape.scales = scales;
@@ -156,11 +156,11 @@ std::vector<KnobChoice> read_knobs(const YamlNode& entry, const IsaLibrary& isas
   }
   std::vector<KnobChoice> choices(1);
   multiply(choices, node, "unroll_k", [](KnobChoice& choice, const YamlNode& value) {
-    choice.knobs.unroll_k = static_cast<int>(count_up_to(value, most_k));
+    choice.knobs.unroll_k = static_cast<int>(value.count_up_to(most_k));
     choice.unroll_k = &value;
   });
   multiply(choices, node, "accumulators", [](KnobChoice& choice, const YamlNode& value) {
-    choice.knobs.accumulators = static_cast<int>(count_up_to(value, most_accumulators));
+    choice.knobs.accumulators = static_cast<int>(value.count_up_to(most_accumulators));
   });
   multiply(choices, node, "prefetch", [](KnobChoice& choice, const YamlNode& value) {
     choice.knobs.prefetch = read_named(value, "prefetch kind", prefetches_of_weights);

@@ -38,14 +38,8 @@ struct RowReader {
     }
     throw SpecError(where, unknown_text("operand", name, operand_names()));
   }
-  [[nodiscard]] const RegisterFile* file(const std::string& name) const {
-    for (const RegisterFile& file : isa.files) {
-      if (file.name == name) return &file;
-    }
-    return nullptr;
-  }
   const RegisterFile& known_file(const YamlNode& at, const std::string& name) const {
-    if (const RegisterFile* found = file(name)) return *found;
+    if (const RegisterFile* found = isa.file(name)) return *found;
     std::vector<std::string> names;
     for (const RegisterFile& known : isa.files) names.push_back(known.name);
     at.fail(unknown_text("register file", name, names));
@@ -98,8 +92,7 @@ void read_immediates(RowReader& reader) {
     Immediate& immediate = reader.row.immediates[static_cast<size_t>(found - names.begin())];
     entry.value.expect_keys({"bits", "signed", "scale", "min"});
     if (const YamlNode* bits = entry.value.find("bits")) {
-      if (bits->positive() > 64) bits->fail("'bits' must be at most 64");
-      immediate.bits = static_cast<int>(bits->positive());
+      immediate.bits = static_cast<int>(bits->count_up_to(64));
     }
     if (const YamlNode* is_signed = entry.value.find("signed")) {
       immediate.is_signed = is_signed->boolean();
@@ -244,7 +237,7 @@ void check_assembly(const RowReader& reader, const YamlNode& node) {
     return std::find(printed.begin(), printed.end(), name) != printed.end();
   };
   for (const Operand& operand : reader.row.operands) {
-    if (reader.file(operand.file) == nullptr) {
+    if (reader.isa.file(operand.file) == nullptr) {
       node.fail(fmt::format("operand '{}' has no register file", operand.name));
     }
     const bool is_tied_to = std::any_of(

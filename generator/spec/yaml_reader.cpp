@@ -55,7 +55,7 @@ class TreeBuilder : public YAML::EventHandler {
     YamlNode node = make(YamlNode::Type::scalar, mark);
     node.is_null_ = true;
     // The mark of an absent value is wherever the next token is; the key says it better.
-    if (wants_value()) node.where_ = key_where_.back();
+    if (wants_value()) node.where_ = open_.back().key_where;
     add(std::move(node));
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
@@ -84,17 +84,17 @@ class TreeBuilder : public YAML::EventHandler {
   }
   /// True between a map's key and its value.
   [[nodiscard]] bool wants_value() const {
-    return !open_.empty() && open_.back().is_map() && has_key_.back();
+    return !open_.empty() && open_.back().node.is_map() && open_.back().has_key;
   }
   [[nodiscard]] YamlNode make(YamlNode::Type type, const YAML::Mark& mark) const {
     YamlNode node;
     node.type_ = type;
     node.where_ = at(mark);
-    if (!open_.empty()) node.key_ = wants_value() ? key_.back() : open_.back().key_;
+    if (!open_.empty()) node.key_ = wants_value() ? open_.back().key : open_.back().node.key_;
     return node;
   }
   void open(YamlNode node) {
-    if (!open_.empty() && open_.back().is_map() && !has_key_.back()) {
+    if (!open_.empty() && open_.back().node.is_map() && !open_.back().has_key) {
       throw SpecError(node.where_, "a key must be a text");
     }
     if (open_.size() == most_levels) {
@@ -103,48 +103,46 @@ class TreeBuilder : public YAML::EventHandler {
                                   "more",
                                   most_levels));
     }
-    open_.push_back(std::move(node));
-    has_key_.push_back(false);
-    keys_.emplace_back();
-    key_.emplace_back();
-    key_where_.emplace_back();
+    open_.emplace_back().node = std::move(node);
   }
   void close() {
-    YamlNode node = std::move(open_.back());
+    YamlNode node = std::move(open_.back().node);
     open_.pop_back();
-    has_key_.pop_back();
-    keys_.pop_back();
-    key_.pop_back();
-    key_where_.pop_back();
     add(std::move(node));
   }
   void add(YamlNode node) {
     if (open_.empty()) {
       root = std::move(node);
-    } else if (open_.back().is_list()) {
-      open_.back().items_.push_back(std::move(node));
-    } else if (!has_key_.back()) {
-      const auto [first, is_new] = keys_.back().emplace(node.text_, node.where_);
+      return;
+    }
+    Level& level = open_.back();
+    if (level.node.is_list()) {
+      level.node.items_.push_back(std::move(node));
+    } else if (!level.has_key) {
+      const auto [first, is_new] = level.keys.emplace(node.text_, node.where_);
       if (!is_new) {
         throw SpecError(node.where_, fmt::format("duplicate key '{}'; first at {}:{}", node.text_,
                                                  first->second.line, first->second.column));
       }
-      key_.back() = node.text_;
-      key_where_.back() = node.where_;
-      has_key_.back() = true;
+      level.key = node.text_;
+      level.key_where = node.where_;
+      level.has_key = true;
     } else {
-      open_.back().entries_.push_back({key_.back(), key_where_.back(), std::move(node)});
-      has_key_.back() = false;
+      level.node.entries_.push_back({level.key, level.key_where, std::move(node)});
+      level.has_key = false;
     }
   }
 
+  /// A list or map that is open.
+  struct Level {
+    YamlNode node;
+    std::map<std::string, Where> keys;  ///< so far
+    bool has_key = false;               ///< one whose value comes next
+    std::string key;
+    Where key_where;
+  };
   std::string file_;
-  // One entry per open list or map.
-  std::vector<YamlNode> open_;
-  std::vector<std::map<std::string, Where>> keys_;  ///< so far
-  std::vector<bool> has_key_;                       ///< one whose value comes next
-  std::vector<std::string> key_;
-  std::vector<Where> key_where_;
+  std::vector<Level> open_;
 };
 
 void YamlNode::fail(const std::string& message) const {
@@ -176,6 +174,12 @@ int64_t YamlNode::positive() const {
   if (type_ != Type::scalar || !parse_integer(text_, value) || value <= 0) {
     wrong_type("a whole number above 0");
   }
+  return value;
+}
+
+int64_t YamlNode::count_up_to(int64_t most) const {
+  const int64_t value = positive();
+  if (value > most) fail(fmt::format("'{}' must be at most {}", key_, most));
   return value;
 }
 

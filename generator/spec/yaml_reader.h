@@ -45,7 +45,8 @@ class YamlNode {
 
   [[nodiscard]] const std::string& text() const;
   [[nodiscard]] int64_t integer() const;
-  [[nodiscard]] int64_t positive() const;  ///< a whole number above 0
+  [[nodiscard]] int64_t positive() const;                 ///< a whole number above 0
+  [[nodiscard]] int64_t count_up_to(int64_t most) const;  ///< the same, no more than `most`
   [[nodiscard]] double number() const;
   [[nodiscard]] bool boolean() const;
   [[nodiscard]] Length length() const;
