@@ -34,57 +34,38 @@ struct Shape {
   const YamlNode* scales = nullptr;
 };
 
-int read_kr(const YamlNode& node) {
-  return static_cast<int>(node.count_up_to(most_k));
-}
-
-/// tile: {mr, nr, kr}, where the tile is the panel, too.
-std::vector<Shape> read_short_form(const YamlNode& entry, const YamlNode& tile) {
-  tile.expect_keys({"mr", "nr", "kr"});
-  if (const YamlNode* panels = entry.find("panels")) {
-    panels->fail("tile {mr, nr, kr} sets the panels too; write tile {m, n} beside 'panels'");
-  }
-  std::vector<Shape> shapes;
-  for (const YamlNode* m : alternatives(tile.at("mr"))) {
-    for (const YamlNode* n : alternatives(tile.at("nr"))) {
-      Shape shape;
-      shape.tile = {read_tile_m(*m), read_tile_n(*n)};
-      shape.m = shape.lhs = m;
-      shape.n = shape.rhs = n;
-      shape.kr = tile.find("kr");
-      shape.panels = {shape.tile.m, shape.tile.n, shape.kr != nullptr ? read_kr(*shape.kr) : 0};
-      shapes.push_back(shape);
-      if (shapes.size() > most_variants) fail_with_too_many(tile);
-    }
-  }
-  return shapes;
-}
-
+/// tile: {m, n} and the panels asked for; or tile: {mr, nr, kr}, where the tile is the panel, too.
 std::vector<Shape> read_sizes(const YamlNode& entry) {
   const YamlNode& tile = entry.at("tile");
-  if (tile.find("mr") != nullptr || tile.find("nr") != nullptr || tile.find("kr") != nullptr) {
-    return read_short_form(entry, tile);
+  const YamlNode* panels = entry.find("panels");
+  const bool is_panel =
+      tile.find("mr") != nullptr || tile.find("nr") != nullptr || tile.find("kr") != nullptr;
+  is_panel ? tile.expect_keys({"mr", "nr", "kr"}) : tile.expect_keys({"m", "n"});
+  if (is_panel && panels != nullptr) {
+    panels->fail("tile {mr, nr, kr} sets the panels too; write tile {m, n} beside 'panels'");
   }
-  tile.expect_keys({"m", "n"});
+  if (panels != nullptr) panels->expect_keys({"lhs", "rhs", "kr", "bias"});
+  const auto find = [](const YamlNode* map, const char* key) {
+    return map != nullptr ? map->find(key) : nullptr;
+  };
   Shape common;
-  if (const YamlNode* panels = entry.find("panels")) {
-    panels->expect_keys({"lhs", "rhs", "kr", "bias"});
-    if ((common.lhs = panels->find("lhs")) != nullptr) {
-      common.panels.lhs = read_tile_m(*common.lhs);
-    }
-    if ((common.rhs = panels->find("rhs")) != nullptr) common.panels.rhs = read_tile_n(*common.rhs);
-    if ((common.kr = panels->find("kr")) != nullptr) common.panels.kr = read_kr(*common.kr);
-    if ((common.bias = panels->find("bias")) != nullptr) {
-      common.panels.bias = read_bias(*common.bias);
-    }
-  }
+  common.lhs = find(panels, "lhs");
+  common.rhs = find(panels, "rhs");
+  common.kr = find(is_panel ? &tile : panels, "kr");
+  common.bias = find(panels, "bias");
+  if (common.kr != nullptr) common.panels.kr = static_cast<int>(common.kr->count_up_to(most_k));
+  if (common.bias != nullptr) common.panels.bias = read_bias(*common.bias);
   std::vector<Shape> shapes;
-  for (const YamlNode* m : alternatives(tile.at("m"))) {
-    for (const YamlNode* n : alternatives(tile.at("n"))) {
+  for (const YamlNode* m : alternatives(tile.at(is_panel ? "mr" : "m"))) {
+    for (const YamlNode* n : alternatives(tile.at(is_panel ? "nr" : "n"))) {
       Shape shape = common;
-      shape.tile = {read_tile_m(*m), read_tile_n(*n)};
       shape.m = m;
       shape.n = n;
+      if (is_panel) shape.lhs = m;
+      if (is_panel) shape.rhs = n;
+      shape.tile = {read_tile_m(*m), read_tile_n(*n)};
+      if (shape.lhs != nullptr) shape.panels.lhs = read_tile_m(*shape.lhs);
+      if (shape.rhs != nullptr) shape.panels.rhs = read_tile_n(*shape.rhs);
       shapes.push_back(shape);
       if (shapes.size() > most_variants) fail_with_too_many(tile);
     }
@@ -313,35 +294,32 @@ void read_rows_of(const YamlNode& entry, const YamlNode& technique_node, const S
 /// left out: as the spec says.
 std::vector<Family> read_outputs(const YamlNode& entry, const Family& family,
                                  const YamlNode& isa_node, const Isa& isa) {
-  std::vector<Family> families;
-  const auto add = [&](ElementType dst, const YamlNode* type, bool accumulate,
-                       const YamlNode* sum) {
-    const auto check = [&](bool adds, const YamlNode* cause) {
-      if (makes_codes(family)) return;  // no outputs
-      (cause != nullptr ? *cause : isa_node).checked([&] {
-        check_output(*family.lhs, dst, adds, isa);
-      });
-    };
-    check(false, type);
-    check(accumulate, sum);
-    families.push_back(family);
-    families.back().dst = dst;
-    families.back().accumulate = accumulate;
-    families.back().name = family_name(families.back());
-  };
-  const auto add_types = [&](bool accumulate, const YamlNode* sum) {
-    const YamlNode* types = entry.find("dst");
-    if (types == nullptr) return add(family.dst, nullptr, accumulate, sum);
-    for (const YamlNode* type : alternatives(*types)) {
-      add(read_output(*type), type, accumulate, sum);
-    }
-  };
-  const YamlNode* sums = entry.find("accumulate");
-  if (sums == nullptr) {
-    add_types(family.accumulate, nullptr);
-    return families;
+  std::vector<std::pair<ElementType, const YamlNode*>> types = {{family.dst, &isa_node}};
+  if (const YamlNode* node = entry.find("dst")) {
+    types.clear();
+    for (const YamlNode* type : alternatives(*node)) types.emplace_back(read_output(*type), type);
   }
-  for (const YamlNode* sum : alternatives(*sums)) add_types(sum->boolean(), sum);
+  std::vector<std::pair<bool, const YamlNode*>> sums = {{family.accumulate, &isa_node}};
+  if (const YamlNode* node = entry.find("accumulate")) {
+    sums.clear();
+    for (const YamlNode* sum : alternatives(*node)) sums.emplace_back(sum->boolean(), sum);
+  }
+  std::vector<Family> families;
+  for (const auto& sum : sums) {
+    for (const auto& type : types) {
+      const auto check = [&](bool adds, const YamlNode& cause) {
+        cause.checked([&] { check_output(*family.lhs, type.first, adds, isa); });
+      };
+      if (!makes_codes(family)) {  // those have no outputs
+        check(false, *type.second);
+        check(sum.first, *sum.second);
+      }
+      Family& made = families.emplace_back(family);
+      made.dst = type.first;
+      made.accumulate = sum.first;
+      made.name = family_name(made);
+    }
+  }
   return families;
 }
 
