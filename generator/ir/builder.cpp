@@ -36,23 +36,15 @@ void Builder::insert_modes() {
   std::vector<Node>& nodes = program_.body.nodes;
   for (const Mode mode : {Mode::nibble_table, Mode::accumulator_tiles, Mode::streaming}) {
     if (!needs(mode)) continue;
-    Op change;
-    change.imm = static_cast<int64_t>(mode);
-    change.code = OpCode::mode_enter;
-    nodes.insert(nodes.begin(), change);
-    change.code = OpCode::mode_leave;
-    nodes.emplace_back(change);
+    const auto imm = static_cast<int64_t>(mode);
+    nodes.insert(nodes.begin(), Op{.code = OpCode::mode_enter, .imm = imm});
+    nodes.emplace_back(Op{.code = OpCode::mode_leave, .imm = imm});
   }
 }
 
 Value Builder::op(OpCode code, std::initializer_list<Value> args, With with, std::string hint,
                   Role role) {
-  Op op;
-  op.code = code;
-  op.args = args;
-  op.bits = with.bits;
-  op.offset = with.offset;
-  op.imm = with.imm;
+  Op op{.code = code, .args = args, .bits = with.bits, .offset = with.offset, .imm = with.imm};
   Types types;
   for (Value v : args) {
     if (v < 0 || static_cast<size_t>(v) >= program_.values.size()) {

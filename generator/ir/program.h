@@ -44,15 +44,15 @@ using Operands = ShortList<Value, 6>;
 
 struct Op {
   OpCode code{};
-  Operands results;  ///< a plain operation has at most one
-  Operands args;
-  int bits = 0;     ///< lane width
-  Length offset;    ///< memory offset in bytes
-  int64_t imm = 0;  ///< constant, shift, lane or ArgField
+  Operands results = {};  ///< a plain operation has at most one
+  Operands args = {};
+  int bits = 0;        ///< lane width
+  Length offset = {};  ///< memory offset in bytes
+  int64_t imm = 0;     ///< constant, shift, lane or ArgField
   /// Set by selection: the operation is this instruction. Then `code`, bits, offset and imm mean
   /// nothing; results, args and immediates follow the row's operands and immediates in order.
   const Row* row = nullptr;
-  ShortList<Length, 2> immediates;
+  ShortList<Length, 2> immediates = {};
 };
 
 struct Loop;

@@ -52,12 +52,8 @@ class Hoister {
     std::vector<Op>& front = moved_.before[&loop];
     Op copy = op;
     if (op.code == OpCode::dup) {
-      Op constant;
-      constant.code = OpCode::constant;
-      constant.imm = number;
-      constant.results = {program_.add_value({Kind::scalar, 8}, "number")};
-      copy.args = constant.results;
-      front.push_back(std::move(constant));
+      copy.args = {program_.add_value({Kind::scalar, 8}, "number")};
+      front.push_back({.code = OpCode::constant, .results = copy.args, .imm = number});
     }
     const ValueInfo its = program_.values[static_cast<size_t>(op.results[0])];
     copy.results = {program_.add_value(its.type, its.name, Role::mask)};

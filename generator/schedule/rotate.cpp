@@ -46,10 +46,9 @@ class Rotator {
 
   Value row_op(std::vector<Op>& into, OpCode code, std::vector<Value> args, int64_t imm,
                const std::string& name) {
-    Op op;
-    op.row = program_.isa->row_for(code);
-    op.args = std::move(args);
-    op.results = {program_.add_value({Kind::scalar, 8}, name)};
+    Op op{.results = {program_.add_value({Kind::scalar, 8}, name)},
+          .args = std::move(args),
+          .row = program_.isa->row_for(code)};
     add(into, op, imm);
     return op.results[0];
   }

@@ -279,15 +279,10 @@ class Selector {
     });
   }
 
-  Value append(std::vector<Node>& nodes, OpCode code, std::vector<Value> args, Length offset,
-               int64_t imm, const std::string& hint) {
-    Op op;
-    op.code = code;
-    op.args = std::move(args);
-    op.offset = offset;
-    op.imm = imm;
+  Value append(std::vector<Node>& nodes, Op op, const std::string& hint) {
     const Value v = program_.add_value({Kind::scalar, 8}, hint, Role::address);
     op.results = {v};
+    split_offset(nodes, op);
     nodes.emplace_back(std::move(op));
     return v;
   }
@@ -356,7 +351,8 @@ class Selector {
   void split_length(std::vector<Node>& nodes, Op& op) {
     const int64_t times = times_a_row(op);
     if (times == 0) return;
-    const Value unit = append(nodes, OpCode::length, {}, op.offset.divided(times), 0, "part");
+    const Value unit =
+        append(nodes, {.code = OpCode::length, .offset = op.offset.divided(times)}, "part");
     op.offset = 0;
     if (std::has_single_bit(static_cast<uint64_t>(times))) {
       op.code = OpCode::ishl;
@@ -364,7 +360,7 @@ class Selector {
       op.imm = std::countr_zero(static_cast<uint64_t>(times));
     } else {
       op.code = OpCode::imul;
-      op.args = {unit, append(nodes, OpCode::constant, {}, 0, times, "times")};
+      op.args = {unit, append(nodes, {.code = OpCode::constant, .imm = times}, "times")};
     }
   }
 
@@ -408,10 +404,7 @@ class Selector {
       op.args[at] = known->second;
       return;
     }
-    Op step;
-    step.code = OpCode::iadd_imm;
-    step.args = {pointer};
-    step.offset = base;
+    Op step{.code = OpCode::iadd_imm, .args = {pointer}, .offset = base};
     op.args[at] = program_.add_value({Kind::scalar, 8}, hint, Role::address);
     step.results = {op.args[at]};
     split_offset(nodes, step);
@@ -434,15 +427,9 @@ class Selector {
   }
 
   Value step_value(std::vector<Node>& nodes, Length bytes) {
-    if (bytes.is_fixed()) return append(nodes, OpCode::constant, {}, 0, bytes.fixed, "step");
-    Op step;
-    step.code = OpCode::length;
-    step.offset = bytes;
-    const Value v = program_.add_value({Kind::scalar, 8}, "step", Role::address);
-    step.results = {v};
-    split_offset(nodes, step);
-    nodes.emplace_back(std::move(step));
-    return v;
+    const Op fixed{.code = OpCode::constant, .imm = bytes.fixed};
+    const Op length{.code = OpCode::length, .offset = bytes};
+    return append(nodes, bytes.is_fixed() ? fixed : length, "step");
   }
 
   Program& program_;

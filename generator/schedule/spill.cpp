@@ -97,21 +97,12 @@ class Spiller {
   }
 
  private:
-  Op store() const {
-    Op op;
-    op.code = OpCode::frame_store;
-    op.args = {v_};
-    op.imm = slot_;
-    return op;
-  }
+  Op store() const { return {.code = OpCode::frame_store, .args = {v_}, .imm = slot_}; }
 
   Value load(std::vector<Op>& into) {
-    Op op;
-    op.code = OpCode::frame_load;
-    op.imm = slot_;
-    op.results = {program_.add_like(v_)};
-    into.push_back(op);
-    return op.results[0];
+    const Value loaded = program_.add_like(v_);
+    into.push_back({.code = OpCode::frame_load, .results = {loaded}, .imm = slot_});
+    return loaded;
   }
 
   bool uses(std::span<const Value> values) const {
