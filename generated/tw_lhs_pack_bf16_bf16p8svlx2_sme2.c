@@ -5,7 +5,7 @@
 // into lhs bf16 m8svl kr2 k%8 [data] (347c738c49e174dc)
 //          | 128svl x k bits of codes |
 //
-// from   specs/matmul_clamp_f32_bf16p_bf16p.yaml (f1d83debb7027ace)
+// from   specs/matmul_clamp_f32_bf16p_bf16p.yaml (a049141621724242)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into lhs i8 m1 kr8 k%32 b32 [data/b|sums:i32*-4/b|zeros:i32|scales:f32] (bbe2ac59e4bbee36)
 //          | 8 x k bits of codes | 1 i32 x sums a block | 1 i32 x zeros | 1 f32 x scales |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (2dd7a92b2d2dc613)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (c0c5237e89b3c77a)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into lhs i8 m2 kr4 k%32 b32 [data/b|sums:i32*-8/b|zeros:i32|scales:f32] (e1a48cfa996ef395)
 //          | 16 x k bits of codes | 2 i32 x sums a block | 2 i32 x zeros | 2 f32 x scales |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (2dd7a92b2d2dc613)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (c0c5237e89b3c77a)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -7,7 +7,7 @@
 // into lhs i8 m1 kr8 k%32 b64 [data/b|sums:f32*1/b|scales:f32/b] (1bf5a8b41b911438)
 //          | 8 x k bits of codes | 1 f32 x sums a block | 1 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (74036a528d9887bb)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (ce95ddcffe952c21)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

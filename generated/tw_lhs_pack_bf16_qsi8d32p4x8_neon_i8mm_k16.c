@@ -9,8 +9,8 @@
 // into lhs i8 m4 kr8 k%16 b16 [data/b|sums:i32*-4x2/b|scales:f32x2/b] (b7233682be658d93)
 //          | 32 x k bits of codes | 8 i32 x sums a block | 8 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (a0491878a3b9fc70)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (cfa66b258eb9263e)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (74c63b43272206c1)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (bcfa8f2086e28cdb)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into lhs f16 m8svl kr2 k%2 [data] (4cf58da50f79428c)
 //          | 128svl x k bits of codes |
 //
-// from   specs/matmul_clamp_f32_f16p_f16p.yaml (647834c39849d1d1)
+// from   specs/matmul_clamp_f32_f16p_f16p.yaml (ed92269dba883f00)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

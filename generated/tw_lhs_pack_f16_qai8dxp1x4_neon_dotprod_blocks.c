@@ -11,7 +11,7 @@
 // into lhs i8 m1 kr4 k%32 b256 [sums:i32*-8x16/b|data/b|zeros:i32|scales:f32] (7c22680a489e9205)
 //          | 16 i32 x sums a block | 8 x k bits of codes | 1 i32 x zeros | 1 f32 x scales |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (2dd7a92b2d2dc613)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (c0c5237e89b3c77a)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into lhs i8 m4svl kr4 k%32 round=away [data|zeros:i32|scales:f32] (0d4b6114d5f8ddc5)
 //          | 32svl x k bits of codes | 4svl i32 x zeros | 4svl f32 x scales |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (2dd7a92b2d2dc613)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (c0c5237e89b3c77a)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (13653c7deead6855)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (9db4832b375af731)
 // again  tilewright generate

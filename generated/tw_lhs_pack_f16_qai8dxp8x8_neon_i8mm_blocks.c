@@ -11,7 +11,7 @@
 // into lhs i8 m8 kr8 k%32 b256 [sums:i32*-8x2/b|data/b|zeros:i32|scales:f32] (473bb69e58d7d68d)
 //          | 16 i32 x sums a block | 64 x k bits of codes | 8 i32 x zeros | 8 f32 x scales |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (2dd7a92b2d2dc613)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (c0c5237e89b3c77a)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

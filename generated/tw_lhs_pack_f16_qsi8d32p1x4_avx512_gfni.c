@@ -7,9 +7,9 @@
 // into lhs i8 m1 kr4 k%32 b32 [data/b|sums:i32*-1/b|scales:f32/b] (2ccf5877351bb7f1)
 //          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (74036a528d9887bb)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (99adfc170c2add03)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (1ecf157bfaf726d4)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (ce95ddcffe952c21)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (66d23e0bd2e61bf7)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (1c6cf8cec774aeab)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -11,9 +11,9 @@
 // into lhs i8 m2 kr4 k%16 b16 [data/b|sums:i32*-4/b|scales:f32/b] (1e6549420d401289)
 //          | 16 x k bits of codes | 2 i32 x sums a block | 2 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (74036a528d9887bb)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (cfa66b258eb9263e)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (1ecf157bfaf726d4)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (ce95ddcffe952c21)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (bcfa8f2086e28cdb)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (1c6cf8cec774aeab)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -7,9 +7,9 @@
 // into lhs i8 m4svl kr4 k%16 b16 [data/b|scales:f32/b] (5193300622f515ac)
 //          | 32svl x k bits of codes | 4svl f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (a0491878a3b9fc70)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (74c63b43272206c1)
 // from   specs/matmul_clamp_f32_qsi8d32p_qnv4k16p.yaml (fa34a7bba3f9e28c)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (cfa66b258eb9263e)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (bcfa8f2086e28cdb)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (af530ace53606003)
 // again  tilewright generate
 

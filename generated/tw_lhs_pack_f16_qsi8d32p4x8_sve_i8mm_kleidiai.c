@@ -5,7 +5,7 @@
 // into lhs i8 m4 kr8 k%32 b32 round=away [scales:f16/b|data/b] (bb663a70f9d46e9c)
 //          | 4 f16 x scales a block | 32 x k bits of codes |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (1ecf157bfaf726d4)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (1c6cf8cec774aeab)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into lhs bf16 m1 kr4 k%4 [data] (6d945af5631b8432)
 //          | 16 x k bits of codes |
 //
-// from   specs/matmul_clamp_f32_bf16p_bf16p.yaml (f1d83debb7027ace)
+// from   specs/matmul_clamp_f32_bf16p_bf16p.yaml (a049141621724242)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into lhs bf16 m8svl kr2 k%2 [data] (badc294d6d619eda)
 //          | 128svl x k bits of codes |
 //
-// from   specs/matmul_clamp_f32_bf16p_bf16p.yaml (f1d83debb7027ace)
+// from   specs/matmul_clamp_f32_bf16p_bf16p.yaml (a049141621724242)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

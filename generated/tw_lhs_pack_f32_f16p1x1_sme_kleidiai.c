@@ -5,7 +5,7 @@
 // into lhs f16 m1 kr1 k%1 [data] (602068c7767e2e3c)
 //          | 16 x k bits of codes |
 //
-// from   specs/matmul_clamp_f32_f16p_f16p.yaml (647834c39849d1d1)
+// from   specs/matmul_clamp_f32_f16p_f16p.yaml (ed92269dba883f00)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into lhs f16 m4svl kr2 k%8 [data] (d67391005f8d0c86)
 //          | 64svl x k bits of codes |
 //
-// from   specs/matmul_clamp_f32_f16p_qsi4c32p.yaml (b75b9b7b5166a8e2)
+// from   specs/matmul_clamp_f32_f16p_qsi4c32p.yaml (0a862434d3eb91e3)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into lhs i8 m16 kr64 k%64 [data|sums:i32*1|zeros:i32|scales:f32] (4d318129ade7d1a0)
 //          | 128 x k bits of codes | 16 i32 x sums | 16 i32 x zeros | 16 f32 x scales |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (623cd0b36e1ebb6b)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (793c94c9a03f594c)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (13653c7deead6855)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (9db4832b375af731)
 // again  tilewright generate

@@ -11,7 +11,7 @@
 // into lhs i8 m4 kr4 k%32 b256 [data/b|sums:i32*-8/b|zeros:i32|scales:f32] (79a005ba51ab5fe3)
 //          | 32 x k bits of codes | 4 i32 x sums a block | 4 i32 x zeros | 4 f32 x scales |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (2dd7a92b2d2dc613)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (c0c5237e89b3c77a)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

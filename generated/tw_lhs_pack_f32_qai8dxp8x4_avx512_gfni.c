@@ -7,7 +7,7 @@
 // into lhs i8 m8 kr4 k%32 [data|sums:i32*-8|zeros:i32|scales:f32] (c86be430997ca8d4)
 //          | 64 x k bits of codes | 8 i32 x sums | 8 i32 x zeros | 8 f32 x scales |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (623cd0b36e1ebb6b)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (793c94c9a03f594c)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (13653c7deead6855)
 // again  tilewright generate
 

@@ -5,7 +5,7 @@
 // into lhs i16 m1 kr4 even-first k%16 b16 [data/b|sums:i32*-128/b|scales:f32/b] (e37b9cb8cf8dbc11)
 //          | 16 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (20a357c82aacb6da)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (c381c9da9cfa27d7)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

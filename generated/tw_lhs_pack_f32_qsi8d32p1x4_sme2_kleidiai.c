@@ -11,7 +11,7 @@
 // into lhs i8 m1 kr4 k%32 b256 round=away [data/b|scales:f16/B] (ee2ce9ba154906c5)
 //          | 8 x k bits of codes | 1 f16 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (1ecf157bfaf726d4)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (1c6cf8cec774aeab)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

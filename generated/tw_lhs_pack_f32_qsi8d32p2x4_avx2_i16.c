@@ -11,8 +11,8 @@
 // into lhs i16 m2 kr4 even-first k%32 b256 [data/b|sums:i32*-128/b|scales:f32/b] (2f0b265fcbdb43a4)
 //          | 32 x k bits of codes | 2 i32 x sums a block | 2 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (20a357c82aacb6da)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (bac22d2d5dfc4eb3)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (c381c9da9cfa27d7)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (fea024573e762008)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -9,7 +9,7 @@
 // into lhs i8 m3 kr4 k%16 b16 [data/b|sums:i32*-4/b|scales:f32/b] (b03d59d513582df0)
 //          | 24 x k bits of codes | 3 i32 x sums a block | 3 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (cfa66b258eb9263e)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (bcfa8f2086e28cdb)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into lhs i8 m4 kr4 k%32 b32 round=away [scales:f16/b|data/b] (058c801baee0e9a8)
 //          | 4 f16 x scales a block | 32 x k bits of codes |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (1ecf157bfaf726d4)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (1c6cf8cec774aeab)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -7,7 +7,7 @@
 // into lhs i8 m4 kr8 k%32 b64 [data/b|sums:f32*1/b|scales:f32/b] (0bd267d82e375473)
 //          | 32 x k bits of codes | 4 f32 x sums a block | 4 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (74036a528d9887bb)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (ce95ddcffe952c21)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

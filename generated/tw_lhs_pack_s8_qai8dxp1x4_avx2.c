@@ -5,7 +5,7 @@
 // into lhs i8 m1 kr4 k%32 [data|sums:i32*-8|zeros:i32|scales:f32] (8daf1636c11d89f5)
 //          | 8 x k bits of codes | 1 i32 x sums | 1 i32 x zeros | 1 f32 x scales |
 //
-// from   specs/matmul_i32_qai8dxp_qai8cxp.yaml (e7a5e04292badb6a)
+// from   specs/matmul_i32_qai8dxp_qai8cxp.yaml (35624a6db860f381)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into lhs i8 m4 kr4 k%32 [data|sums:i32*-8|zeros:i32|scales:f32] (36b737c0d0601a08)
 //          | 32 x k bits of codes | 4 i32 x sums | 4 i32 x zeros | 4 f32 x scales |
 //
-// from   specs/matmul_i32_qai8dxp_qai8cxp.yaml (e7a5e04292badb6a)
+// from   specs/matmul_i32_qai8dxp_qai8cxp.yaml (35624a6db860f381)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

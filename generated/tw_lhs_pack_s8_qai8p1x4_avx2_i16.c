@@ -5,7 +5,7 @@
 // into lhs i16 m1 kr4 even-first k%32 [data|sums:i32*-128] (41e8d569ff87b1a3)
 //          | 16 x k bits of codes | 1 i32 x sums |
 //
-// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (787f6067a1d68e22)
+// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (10d46c8346e600ad)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

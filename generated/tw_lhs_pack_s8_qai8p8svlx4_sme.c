@@ -7,7 +7,7 @@
 // into lhs i8 m8svl kr4 k%32 [data|sums:i32*1] (7fa7496a4e958e2c)
 //          | 64svl x k bits of codes | 8svl i32 x sums |
 //
-// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (787f6067a1d68e22)
+// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (10d46c8346e600ad)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -8,7 +8,7 @@
 //     | 768 x k bits of codes | 48 f32 x bias |
 // tile 8 x 48: needs 28 vector registers on avx512_bf16 (24 accumulators + 4 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_bf16p_bf16p.yaml (f1d83debb7027ace)
+// from   specs/matmul_clamp_f32_bf16p_bf16p.yaml (a049141621724242)
 // again  tilewright generate
 //
 // Registers in loop k:

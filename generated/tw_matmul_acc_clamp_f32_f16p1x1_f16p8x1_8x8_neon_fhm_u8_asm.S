@@ -8,7 +8,7 @@
 //     | 128 x k bits of codes | 8 f32 x bias |
 // tile 8 x 8: needs 25 vector registers on neon_fhm (16 accumulators + 9 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_f16p_f16p.yaml (647834c39849d1d1)
+// from   specs/matmul_clamp_f32_f16p_f16p.yaml (ed92269dba883f00)
 // again  tilewright generate
 //
 // Registers in loop k:

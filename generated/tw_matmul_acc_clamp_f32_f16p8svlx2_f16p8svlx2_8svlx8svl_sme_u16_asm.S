@@ -8,7 +8,7 @@
 //     | 128svl x k bits of codes | 8svl f32 x bias |
 // tile 8svl x 8svl: needs 6 vector registers on sme (6 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_f16p_f16p.yaml (647834c39849d1d1)
+// from   specs/matmul_clamp_f32_f16p_f16p.yaml (ed92269dba883f00)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 192 x k bits of codes | 12 f32 x bias |
 // tile 8 x 12: needs 30 vector registers on neon_bf16 (23 accumulators + 7 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_bf16p_bf16p.yaml (f1d83debb7027ace)
+// from   specs/matmul_clamp_f32_bf16p_bf16p.yaml (a049141621724242)
 // again  tilewright generate
 //
 // Registers in loop k:

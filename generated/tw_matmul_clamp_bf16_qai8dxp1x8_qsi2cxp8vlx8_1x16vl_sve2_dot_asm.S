@@ -8,7 +8,7 @@
 //     | 16vl x k bits of codes | 8vl i32 x sums | 8vl f32 x scales | 8vl f32 x zeros | 8vl f32 x bias |
 // tile 1 x 16vl: needs 19 vector registers on sve2 (8 accumulators + 10 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (623cd0b36e1ebb6b)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (793c94c9a03f594c)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 32vl x k bits of codes | 8vl f16 x scales a block | 8vl f16 x zeros a block | 8vl f32 x sums | 8vl f32 x bias |
 // tile 1 x 16vl: needs 18 vector registers on sve2 (13 accumulators + 4 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (74036a528d9887bb)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (ce95ddcffe952c21)
 // again  tilewright generate
 //
 // Registers in loop k:

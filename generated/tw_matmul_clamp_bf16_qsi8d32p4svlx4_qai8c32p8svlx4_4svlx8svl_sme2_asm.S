@@ -8,7 +8,7 @@
 //     | 64svl x k bits of codes | 8svl f16 x scales a block | 8svl f16 x zeros a block | 8svl f32 x sums | 8svl f32 x bias |
 // tile 4svl x 8svl: needs 22 vector registers on sme2 (22 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (20a357c82aacb6da)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (c381c9da9cfa27d7)
 // again  tilewright generate
 //
 // Registers in loop k:

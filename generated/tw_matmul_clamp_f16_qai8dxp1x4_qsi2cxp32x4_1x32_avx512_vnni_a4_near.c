@@ -8,7 +8,7 @@
 //     | 64 x k bits of codes | 32 i32 x sums | 32 f32 x scales | 32 f32 x zeros | 32 f32 x bias |
 // tile 1 x 32: needs 18 vector registers on avx512_vnni (8 accumulators + 9 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (623cd0b36e1ebb6b)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (793c94c9a03f594c)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -8,7 +8,7 @@
 //     | 8 x k bits of codes | 4 i32 x sums | 4 f32 x scales | 4 f32 x zeros | 4 f32 x bias |
 // tile 1 x 4: needs 22 vector registers on scalar (4 accumulators + 17 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (623cd0b36e1ebb6b)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (793c94c9a03f594c)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -8,7 +8,7 @@
 //     | 32 x k bits of codes | 16 i32 x sums | 16 f32 x scales | 16 f32 x zeros | 16 f32 x bias |
 // tile 4 x 16: needs 15 vector registers on avx_vnni (8 accumulators + 7 operands), 16 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (623cd0b36e1ebb6b)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (793c94c9a03f594c)
 // again  tilewright generate
 //
 // Registers in loop k:

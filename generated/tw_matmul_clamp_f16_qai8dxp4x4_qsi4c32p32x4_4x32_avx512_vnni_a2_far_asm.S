@@ -8,7 +8,7 @@
 //     | 128 x k bits of codes | 32 f16 x scales a block | 32 f32 x sums | 32 f32 x bias |
 // tile 4 x 32: needs 30 vector registers on avx512_vnni (24 accumulators + 5 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (2dd7a92b2d2dc613)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (c0c5237e89b3c77a)
 // again  tilewright generate
 //
 // Registers in loop k:

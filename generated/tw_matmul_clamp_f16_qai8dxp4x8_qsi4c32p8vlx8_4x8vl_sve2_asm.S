@@ -8,7 +8,7 @@
 //     | 32vl x k bits of codes | 8vl f16 x scales a block | 8vl f32 x sums | 8vl f32 x bias |
 // tile 4 x 8vl: needs 21 vector registers on sve2 (16 accumulators + 4 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (2dd7a92b2d2dc613)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (c0c5237e89b3c77a)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 16 x k bits of codes | 4 f32 x offsets a block | 4 f32 x scales a block | 4 f32 x bias |
 // tile 8 x 4: needs 27 vector registers on neon_i8mm (16 accumulators + 10 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (74036a528d9887bb)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (ce95ddcffe952c21)
 // again  tilewright generate
 //
 // Registers in loop k:

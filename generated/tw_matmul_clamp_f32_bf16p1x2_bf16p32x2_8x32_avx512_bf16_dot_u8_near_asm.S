@@ -8,7 +8,7 @@
 //     | 512 x k bits of codes | 32 f32 x bias |
 // tile 8 x 32: needs 20 vector registers on avx512_bf16 (16 accumulators + 4 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_bf16p_bf16p.yaml (f1d83debb7027ace)
+// from   specs/matmul_clamp_f32_bf16p_bf16p.yaml (a049141621724242)
 // again  tilewright generate
 //
 // Registers in loop k:

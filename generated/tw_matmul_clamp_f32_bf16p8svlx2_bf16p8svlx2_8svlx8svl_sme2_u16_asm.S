@@ -8,7 +8,7 @@
 //     | 128svl x k bits of codes | 8svl f32 x bias |
 // tile 8svl x 8svl: needs 5 vector registers on sme2 (1 accumulator + 4 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_bf16p_bf16p.yaml (f1d83debb7027ace)
+// from   specs/matmul_clamp_f32_bf16p_bf16p.yaml (a049141621724242)
 // again  tilewright generate
 //
 // Registers in loop k:

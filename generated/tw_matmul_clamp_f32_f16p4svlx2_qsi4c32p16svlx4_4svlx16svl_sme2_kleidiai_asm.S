@@ -8,7 +8,7 @@
 //     | 64svl x k bits of codes | 16svl f16 x scales a block |
 // tile 4svl x 16svl: needs 9 vector registers on sme2 (9 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_f16p_qsi4c32p.yaml (b75b9b7b5166a8e2)
+// from   specs/matmul_clamp_f32_f16p_qsi4c32p.yaml (0a862434d3eb91e3)
 // again  tilewright generate
 //
 // Registers in loop k:

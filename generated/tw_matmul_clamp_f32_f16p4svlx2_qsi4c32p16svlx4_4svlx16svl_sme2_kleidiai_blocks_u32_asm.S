@@ -9,7 +9,7 @@
 // or blocks of any other multiple of 64
 // tile 4svl x 16svl: needs 9 vector registers on sme2 (9 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_f16p_qsi4c32p.yaml (b75b9b7b5166a8e2)
+// from   specs/matmul_clamp_f32_f16p_qsi4c32p.yaml (0a862434d3eb91e3)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 8svl f16 x bias | 128svl x k bits of codes |
 // tile 8svl x 8svl: needs 5 vector registers on sme2 (1 accumulator + 4 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_f16p_f16p.yaml (647834c39849d1d1)
+// from   specs/matmul_clamp_f32_f16p_f16p.yaml (ed92269dba883f00)
 // again  tilewright generate
 //
 // Registers in loop k:

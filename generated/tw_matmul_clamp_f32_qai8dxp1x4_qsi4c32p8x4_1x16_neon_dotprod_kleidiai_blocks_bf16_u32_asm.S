@@ -9,7 +9,7 @@
 // or blocks of any other multiple of 64
 // tile 1 x 16: needs 19 vector registers on neon_dotprod (8 accumulators + 10 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (2dd7a92b2d2dc613)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (c0c5237e89b3c77a)
 // again  tilewright generate
 //
 // Registers in loop k:

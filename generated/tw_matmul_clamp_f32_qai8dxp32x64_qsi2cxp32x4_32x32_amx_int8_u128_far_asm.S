@@ -8,7 +8,7 @@
 //     | 64 x k bits of codes | 32 i32 x sums | 32 f32 x scales | 32 f32 x zeros | 32 f32 x bias |
 // tile 32 x 32: needs 17 vector registers on amx_int8 (1 accumulator + 16 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (623cd0b36e1ebb6b)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (793c94c9a03f594c)
 // again  tilewright generate
 //
 // Registers in loop k:

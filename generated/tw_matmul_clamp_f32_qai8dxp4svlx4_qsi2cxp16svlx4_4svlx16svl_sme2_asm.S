@@ -8,7 +8,7 @@
 //     | 32svl x k bits of codes | 16svl i32 x sums | 16svl f32 x scales | 16svl f32 x zeros | 16svl f32 x bias |
 // tile 4svl x 16svl: needs 24 vector registers on sme2 (1 accumulator + 23 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (623cd0b36e1ebb6b)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (793c94c9a03f594c)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 32 x k bits of codes | 8 f32 x scales a block | 8 f32 x sums | 8 f32 x bias |
 // tile 4 x 8: needs 21 vector registers on neon_dotprod (16 accumulators + 3 operands + 2 masks), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (2dd7a92b2d2dc613)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (c0c5237e89b3c77a)
 // again  tilewright generate
 //
 // Registers in loop k:

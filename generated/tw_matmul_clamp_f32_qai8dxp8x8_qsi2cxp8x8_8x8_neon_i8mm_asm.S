@@ -8,7 +8,7 @@
 //     | 16 x k bits of codes | 8 i32 x sums | 8 f32 x scales | 8 f32 x zeros | 8 f32 x bias |
 // tile 8 x 8: needs 26 vector registers on neon_i8mm (16 accumulators + 9 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (623cd0b36e1ebb6b)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (793c94c9a03f594c)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 128 x k bits of codes | 32 f32 x scales a block | 32 f32 x zeros a block | 32 f32 x sums | 32 f32 x bias |
 // tile 1 x 32: needs 12 vector registers on avx512_vnni (6 accumulators + 5 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (74036a528d9887bb)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (ce95ddcffe952c21)
 // again  tilewright generate
 //
 // Registers in loop k:

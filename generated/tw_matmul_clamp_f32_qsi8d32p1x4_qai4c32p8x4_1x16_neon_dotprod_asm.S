@@ -8,7 +8,7 @@
 //     | 32 x k bits of codes | 8 f16 x scales a block | 8 f16 x zeros a block | 8 f32 x sums | 8 f32 x bias |
 // tile 1 x 16: needs 19 vector registers on neon_dotprod (4 accumulators + 12 operands + 3 masks), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (74036a528d9887bb)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (ce95ddcffe952c21)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 256 x k bits of codes | 32 f16 x scales a block | 32 f16 x zeros a block | 32 f32 x sums | 32 f32 x bias |
 // tile 6 x 32: needs 27 vector registers on avx512_vnni (24 accumulators + 3 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (20a357c82aacb6da)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (c381c9da9cfa27d7)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 32 f16 x scale_steps | 64 x k bits of codes | 32 i1 x tops a block | 32 i8 x scales a block | 32 f32 x bias |
 // tile 5 x 32: needs 32 vector registers on avx512_vnni (20 accumulators + 9 operands + 3 masks), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (cfa66b258eb9263e)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (bcfa8f2086e28cdb)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 4 f16 x scale_steps | 8 x k bits of codes | 4 i1 x tops a block | 4 i8 x scales a block | 4 f32 x bias |
 // tile 1 x 4: needs 31 vector registers on scalar (8 accumulators + 17 operands + 6 masks), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (cfa66b258eb9263e)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (bcfa8f2086e28cdb)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -8,7 +8,7 @@
 //     | 16 f16 x scale_steps | 16 f16 x minimum_steps | 32 x k bits of codes | 16 i8 x scales a block | 16 i8 x minimums a block | 16 f32 x bias |
 // tile 1 x 8: needs 10 vector registers on avx2 (1 accumulator + 7 operands + 2 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (a0491878a3b9fc70)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (74c63b43272206c1)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 32 f16 x scale_steps | 32 f16 x minimum_steps | 64 x k bits of codes | 32 i8 x scales a block | 32 i8 x minimums a block | 32 f32 x bias |
 // tile 6 x 32: needs 30 vector registers on avx512_vnni (24 accumulators + 5 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (a0491878a3b9fc70)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (74c63b43272206c1)
 // again  tilewright generate
 //
 // Registers in loop k:

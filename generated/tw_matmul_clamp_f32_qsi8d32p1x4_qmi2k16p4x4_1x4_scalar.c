@@ -8,7 +8,7 @@
 //     | 4 f16 x scale_steps | 4 f16 x minimum_steps | 8 x k bits of codes | 4 i8 x scales a block | 4 i8 x minimums a block | 4 f32 x bias |
 // tile 1 x 4: needs 23 vector registers on scalar (8 accumulators + 14 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (a0491878a3b9fc70)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (74c63b43272206c1)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -8,7 +8,7 @@
 //     | 8svl f16 x scale_steps | 8svl f16 x minimum_steps | 16svl x k bits of codes | 8svl i8 x scales a block | 8svl i8 x minimums a block | 8svl f32 x bias |
 // tile 1 x 16svl: needs 30 vector registers on sme2 (4 accumulators + 25 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (a0491878a3b9fc70)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (74c63b43272206c1)
 // again  tilewright generate
 //
 // Registers in loop k:

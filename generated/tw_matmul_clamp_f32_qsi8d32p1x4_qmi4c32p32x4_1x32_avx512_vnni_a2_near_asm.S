@@ -8,7 +8,7 @@
 //     | 128 x k bits of codes | 32 f16 x scales a block | 32 f16 x minimums a block | 32 f32 x bias |
 // tile 1 x 32: needs 12 vector registers on avx512_vnni (6 accumulators + 5 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (99adfc170c2add03)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (66d23e0bd2e61bf7)
 // again  tilewright generate
 //
 // Registers in loop k:

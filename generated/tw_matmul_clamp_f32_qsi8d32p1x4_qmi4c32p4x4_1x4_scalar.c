@@ -8,7 +8,7 @@
 //     | 16 x k bits of codes | 4 f16 x scales a block | 4 f16 x minimums a block | 4 f32 x bias |
 // tile 1 x 4: needs 22 vector registers on scalar (4 accumulators + 17 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (99adfc170c2add03)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (66d23e0bd2e61bf7)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -8,7 +8,7 @@
 //     | 32svl x k bits of codes | 8svl f16 x scales a block | 8svl f16 x minimums a block | 8svl f32 x bias |
 // tile 1 x 16svl: needs 21 vector registers on sme2 (4 accumulators + 17 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (99adfc170c2add03)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (66d23e0bd2e61bf7)
 // again  tilewright generate
 //
 // Registers in loop k:

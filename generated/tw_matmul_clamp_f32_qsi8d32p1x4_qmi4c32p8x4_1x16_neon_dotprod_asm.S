@@ -8,7 +8,7 @@
 //     | 32 x k bits of codes | 8 f16 x scales a block | 8 f16 x minimums a block | 8 f32 x bias |
 // tile 1 x 16: needs 23 vector registers on neon_dotprod (8 accumulators + 9 operands + 6 masks), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (99adfc170c2add03)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (66d23e0bd2e61bf7)
 // again  tilewright generate
 //
 // Registers in loop k:

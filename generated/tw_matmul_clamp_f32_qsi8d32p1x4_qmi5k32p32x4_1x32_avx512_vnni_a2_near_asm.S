@@ -8,7 +8,7 @@
 //     | 32 f16 x scale_steps | 32 f16 x minimum_steps | 128 x k bits of codes | 32 i1 x tops a block | 32 i8 x scales a block | 32 i8 x minimums a block | 32 f32 x bias |
 // tile 1 x 32: needs 18 vector registers on avx512_vnni (6 accumulators + 10 operands + 2 masks), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (d0bbbb319e7a6307)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (f93ef309714ac570)
 // again  tilewright generate
 //
 // Registers in loop k:

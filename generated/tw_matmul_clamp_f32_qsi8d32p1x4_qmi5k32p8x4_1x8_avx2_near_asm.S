@@ -8,7 +8,7 @@
 //     | 8 f16 x scale_steps | 8 f16 x minimum_steps | 32 x k bits of codes | 8 i1 x tops a block | 8 i8 x scales a block | 8 i8 x minimums a block | 8 f32 x bias |
 // tile 1 x 8: needs 12 vector registers on avx2 (2 accumulators + 7 operands + 3 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (d0bbbb319e7a6307)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (f93ef309714ac570)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -9,7 +9,7 @@
 // or blocks of any other multiple of 64
 // tile 1 x 16svl: needs 27 vector registers on sme2 (4 accumulators + 22 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi2c32p.yaml (442f91086c2b4a5d)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi2c32p.yaml (3d25fce6d9f9aa83)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 16 f16 x scale_steps | 32 x k bits of codes | 16 i1 x tops a block | 16 i8 x scales a block | 16 f32 x bias |
 // tile 1 x 16: needs 16 vector registers on avx2 (4 accumulators + 9 operands + 3 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (cfa66b258eb9263e)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (bcfa8f2086e28cdb)
 // again  tilewright generate
 //
 // Registers in loop k:

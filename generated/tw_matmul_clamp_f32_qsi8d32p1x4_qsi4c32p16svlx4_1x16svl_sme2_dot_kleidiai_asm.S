@@ -8,7 +8,7 @@
 //     | 64svl x k bits of codes | 16svl f16 x scales a block |
 // tile 1 x 16svl: needs 15 vector registers on sme2 (4 accumulators + 11 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (1ecf157bfaf726d4)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (1c6cf8cec774aeab)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 4vl f16 x scales a block | 16vl x k bits of codes |
 // tile 1 x 8vl: needs 11 vector registers on sve (4 accumulators + 6 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (1ecf157bfaf726d4)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (1c6cf8cec774aeab)
 // again  tilewright generate
 //
 // Registers in loop k:

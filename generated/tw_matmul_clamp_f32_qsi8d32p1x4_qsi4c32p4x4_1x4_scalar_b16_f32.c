@@ -8,7 +8,7 @@
 //     | 16 x k bits of codes | 4 f32 x scales a block | 4 f32 x sums | 4 f32 x bias |
 // tile 1 x 4: needs 18 vector registers on scalar (8 accumulators + 9 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (1ecf157bfaf726d4)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (1c6cf8cec774aeab)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -9,7 +9,7 @@
 // or blocks of any other multiple of 64
 // tile 1 x 16svl: needs 16 vector registers on sme2 (4 accumulators + 12 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (1ecf157bfaf726d4)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (1c6cf8cec774aeab)
 // again  tilewright generate
 //
 // Registers in loop k:

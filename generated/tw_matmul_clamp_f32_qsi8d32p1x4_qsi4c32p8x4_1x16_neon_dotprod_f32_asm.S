@@ -8,7 +8,7 @@
 //     | 32 x k bits of codes | 8 f32 x scales a block | 8 f32 x sums | 8 f32 x bias |
 // tile 1 x 16: needs 15 vector registers on neon_dotprod (4 accumulators + 9 operands + 2 masks), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (1ecf157bfaf726d4)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (1c6cf8cec774aeab)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -9,7 +9,7 @@
 // or blocks of any other multiple of 64
 // tile 6 x 32: needs 27 vector registers on avx512_vnni (24 accumulators + 3 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (bac22d2d5dfc4eb3)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (fea024573e762008)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 32 x k bits of codes | 4 f32 x scales a block | 4 f32 x sums | 4 f32 x bias |
 // tile 1 x 4: needs 16 vector registers on scalar (4 accumulators + 12 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (bac22d2d5dfc4eb3)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (fea024573e762008)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

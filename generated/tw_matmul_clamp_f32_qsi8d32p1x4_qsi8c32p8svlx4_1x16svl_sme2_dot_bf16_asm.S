@@ -8,7 +8,7 @@
 //     | 64svl x k bits of codes | 8svl bf16 x scales a block | 8svl f32 x sums | 8svl f32 x bias |
 // tile 1 x 16svl: needs 21 vector registers on sme2 (4 accumulators + 17 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (bac22d2d5dfc4eb3)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (fea024573e762008)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 16 x k bits of codes | 4 bf16 x scales a block | 4 f32 x sums | 4 f32 x bias |
 // tile 1 x 16: needs 19 vector registers on neon_i8mm (12 accumulators + 4 operands + 2 masks + 1 other), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (1ecf157bfaf726d4)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (1c6cf8cec774aeab)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 64 x k bits of codes | 16 bf16 x scales a block | 16 bf16 x zeros a block | 16 f32 x sums | 16 f32 x bias |
 // tile 2 x 16: needs 15 vector registers on avx_vnni (4 accumulators + 10 operands + 1 mask), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (74036a528d9887bb)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (ce95ddcffe952c21)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 128 x k bits of codes | 16 f32 x scales a block | 16 f32 x zeros a block | 16 f32 x sums | 16 f32 x bias |
 // tile 2 x 16: needs 15 vector registers on avx2 (8 accumulators + 6 operands + 1 mask), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (20a357c82aacb6da)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (c381c9da9cfa27d7)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 8svl f16 x scale_steps | 8svl f16 x minimum_steps | 32svl x k bits of codes | 8svl i1 x tops a block | 8svl i8 x scales a block | 8svl i8 x minimums a block | 8svl f32 x bias |
 // tile 4svl x 8svl: needs 27 vector registers on sme2 (26 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (d0bbbb319e7a6307)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (f93ef309714ac570)
 // again  tilewright generate
 //
 // Registers in loop k:

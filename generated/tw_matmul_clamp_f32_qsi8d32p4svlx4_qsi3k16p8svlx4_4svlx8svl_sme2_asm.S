@@ -8,7 +8,7 @@
 //     | 8svl f16 x scale_steps | 16svl x k bits of codes | 8svl i1 x tops a block | 8svl i8 x scales a block | 8svl f32 x bias |
 // tile 4svl x 8svl: needs 26 vector registers on sme2 (23 operands + 3 masks), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (cfa66b258eb9263e)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (bcfa8f2086e28cdb)
 // again  tilewright generate
 //
 // Registers in loop k:

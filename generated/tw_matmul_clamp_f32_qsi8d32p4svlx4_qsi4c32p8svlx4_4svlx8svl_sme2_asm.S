@@ -8,7 +8,7 @@
 //     | 32svl x k bits of codes | 8svl f16 x scales a block | 8svl f32 x sums | 8svl f32 x bias |
 // tile 4svl x 8svl: needs 21 vector registers on sme2 (21 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (1ecf157bfaf726d4)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (1c6cf8cec774aeab)
 // again  tilewright generate
 //
 // Registers in loop k:

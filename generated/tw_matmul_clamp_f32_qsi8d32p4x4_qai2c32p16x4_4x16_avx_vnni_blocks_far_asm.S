@@ -9,7 +9,7 @@
 // or blocks of any other multiple of 64
 // tile 4 x 16: needs 16 vector registers on avx_vnni (10 accumulators + 5 operands + 1 mask), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (390659fc07d90494)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (f63c1a8ead9d1444)
 // again  tilewright generate
 //
 // Registers in loop k:

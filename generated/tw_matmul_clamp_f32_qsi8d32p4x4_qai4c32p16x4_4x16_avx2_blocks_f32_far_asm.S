@@ -9,7 +9,7 @@
 // or blocks of any other multiple of 64
 // tile 4 x 16: needs 16 vector registers on avx2 (8 accumulators + 6 operands + 2 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (74036a528d9887bb)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (ce95ddcffe952c21)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 8 f16 x scale_steps | 8 f16 x minimum_steps | 16 x k bits of codes | 8 i8 x scales a block | 8 i8 x minimums a block | 8 f32 x bias |
 // tile 4 x 8: needs 29 vector registers on neon_dotprod (15 accumulators + 11 operands + 3 masks), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (a0491878a3b9fc70)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (74c63b43272206c1)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 16 f16 x scale_steps | 16 f16 x minimum_steps | 64 x k bits of codes | 16 i1 x tops a block | 16 i8 x scales a block | 16 i8 x minimums a block | 16 f32 x bias |
 // tile 4 x 16: needs 16 vector registers on avx_vnni (8 accumulators + 6 operands + 2 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (d0bbbb319e7a6307)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (f93ef309714ac570)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 16vl x k bits of codes | 8vl f32 x scales a block | 8vl f32 x zeros a block | 8vl f32 x sums | 8vl f32 x bias |
 // tile 4 x 8vl: needs 29 vector registers on sve2 (16 accumulators + 12 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (390659fc07d90494)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (f63c1a8ead9d1444)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 8 f16 x scale_steps | 16 x k bits of codes | 8 i1 x tops a block | 8 i8 x scales a block | 8 f32 x bias |
 // tile 4 x 8: needs 30 vector registers on neon_i8mm (14 accumulators + 11 operands + 5 masks), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (cfa66b258eb9263e)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (bcfa8f2086e28cdb)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 8 x k bits of codes | 4 f16 x scales a block | 4 f16 x zeros a block | 4 f32 x sums | 4 f32 x bias |
 // tile 8 x 4: needs 24 vector registers on neon_i8mm (16 accumulators + 7 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (390659fc07d90494)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (f63c1a8ead9d1444)
 // again  tilewright generate
 //
 // Registers in loop k:

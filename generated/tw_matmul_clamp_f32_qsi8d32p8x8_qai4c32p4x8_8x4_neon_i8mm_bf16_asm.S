@@ -8,7 +8,7 @@
 //     | 16 x k bits of codes | 4 bf16 x scales a block | 4 bf16 x zeros a block | 4 f32 x sums | 4 f32 x bias |
 // tile 8 x 4: needs 27 vector registers on neon_i8mm (8 accumulators + 16 operands + 3 masks), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (74036a528d9887bb)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (ce95ddcffe952c21)
 // again  tilewright generate
 //
 // Registers in loop k:

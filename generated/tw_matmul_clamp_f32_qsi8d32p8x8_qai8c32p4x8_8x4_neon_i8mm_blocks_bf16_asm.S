@@ -9,7 +9,7 @@
 // or blocks of any other multiple of 64
 // tile 8 x 4: needs 24 vector registers on neon_i8mm (8 accumulators + 16 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (20a357c82aacb6da)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (c381c9da9cfa27d7)
 // again  tilewright generate
 //
 // Registers in loop k:

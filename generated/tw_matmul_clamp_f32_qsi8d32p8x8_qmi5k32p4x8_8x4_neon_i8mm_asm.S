@@ -8,7 +8,7 @@
 //     | 4 f16 x scale_steps | 4 f16 x minimum_steps | 16 x k bits of codes | 4 i1 x tops a block | 4 i8 x scales a block | 4 i8 x minimums a block | 4 f32 x bias |
 // tile 8 x 4: needs 32 vector registers on neon_i8mm (8 accumulators + 22 operands + 2 masks), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (d0bbbb319e7a6307)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (f93ef309714ac570)
 // again  tilewright generate
 //
 // Registers in loop k:

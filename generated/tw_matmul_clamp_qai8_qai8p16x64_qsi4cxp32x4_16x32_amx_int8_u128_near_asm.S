@@ -8,7 +8,7 @@
 //     | 128 x k bits of codes | 32 i32 x bias | 32 f32 x scales |
 // tile 16 x 32: needs 9 vector registers on amx_int8 (1 accumulator + 8 operands), 32 exist
 //
-// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (787f6067a1d68e22)
+// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (10d46c8346e600ad)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 32 x k bits of codes | 8 i32 x bias | 8 f32 x scales |
 // tile 1 x 16: needs 15 vector registers on neon_i8mm (4 accumulators + 11 operands), 32 exist
 //
-// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (787f6067a1d68e22)
+// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (10d46c8346e600ad)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 128 x k bits of codes | 32 i32 x bias | 32 f32 x scales |
 // tile 4 x 32: needs 22 vector registers on avx512_vnni (16 accumulators + 5 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (787f6067a1d68e22)
+// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (10d46c8346e600ad)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -8,7 +8,7 @@
 //     | 128 x k bits of codes | 16 i32 x bias | 16 f32 x scales |
 // tile 4 x 16: needs 16 vector registers on avx_vnni (8 accumulators + 8 operands), 16 exist
 //
-// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (787f6067a1d68e22)
+// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (10d46c8346e600ad)
 // again  tilewright generate
 //
 // Registers in loop k:

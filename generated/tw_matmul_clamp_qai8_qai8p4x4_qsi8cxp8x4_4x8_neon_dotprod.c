@@ -8,7 +8,7 @@
 //     | 64 x k bits of codes | 8 i32 x bias | 8 f32 x scales |
 // tile 4 x 8: needs 15 vector registers on neon_dotprod (8 accumulators + 7 operands), 32 exist
 //
-// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (787f6067a1d68e22)
+// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (10d46c8346e600ad)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

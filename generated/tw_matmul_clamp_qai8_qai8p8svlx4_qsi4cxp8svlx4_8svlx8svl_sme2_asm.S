@@ -8,7 +8,7 @@
 //     | 32svl x k bits of codes | 8svl i32 x bias | 8svl f32 x scales |
 // tile 8svl x 8svl: needs 8 vector registers on sme2 (1 accumulator + 7 operands), 32 exist
 //
-// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (787f6067a1d68e22)
+// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (10d46c8346e600ad)
 // again  tilewright generate
 //
 // Registers in loop k:

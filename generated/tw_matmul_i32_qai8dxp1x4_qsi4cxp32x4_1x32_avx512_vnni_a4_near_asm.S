@@ -8,7 +8,7 @@
 //     | 128 x k bits of codes | 32 i32 x sums | 32 f32 x scales | 32 f32 x bias |
 // tile 1 x 32: needs 14 vector registers on avx512_vnni (8 accumulators + 5 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_i32_qai8dxp_qai8cxp.yaml (e7a5e04292badb6a)
+// from   specs/matmul_i32_qai8dxp_qai8cxp.yaml (35624a6db860f381)
 // again  tilewright generate
 //
 // Registers in loop k:

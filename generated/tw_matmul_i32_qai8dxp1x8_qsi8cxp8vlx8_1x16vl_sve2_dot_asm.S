@@ -8,7 +8,7 @@
 //     | 64vl x k bits of codes | 8vl i32 x sums | 8vl f32 x scales | 8vl f32 x bias |
 // tile 1 x 16vl: needs 17 vector registers on sve2 (8 accumulators + 9 operands), 32 exist
 //
-// from   specs/matmul_i32_qai8dxp_qai8cxp.yaml (e7a5e04292badb6a)
+// from   specs/matmul_i32_qai8dxp_qai8cxp.yaml (35624a6db860f381)
 // again  tilewright generate
 //
 // Registers in loop k:

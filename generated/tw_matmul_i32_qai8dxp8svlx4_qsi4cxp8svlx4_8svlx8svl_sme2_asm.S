@@ -8,7 +8,7 @@
 //     | 32svl x k bits of codes | 8svl i32 x sums | 8svl f32 x scales | 8svl f32 x bias |
 // tile 8svl x 8svl: needs 6 vector registers on sme2 (1 accumulator + 5 operands), 32 exist
 //
-// from   specs/matmul_i32_qai8dxp_qai8cxp.yaml (e7a5e04292badb6a)
+// from   specs/matmul_i32_qai8dxp_qai8cxp.yaml (35624a6db860f381)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 256 x k bits of codes | 32 i32 x sums | 32 f32 x scales | 32 f32 x bias |
 // tile 8 x 32: needs 20 vector registers on avx512_vnni (16 accumulators + 4 operands), 32 exist
 //
-// from   specs/matmul_i32_qai8dxp_qai8cxp.yaml (e7a5e04292badb6a)
+// from   specs/matmul_i32_qai8dxp_qai8cxp.yaml (35624a6db860f381)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 64 x k bits of codes | 8 i32 x sums | 8 f32 x scales | 8 f32 x bias |
 // tile 8 x 8: needs 21 vector registers on neon_i8mm (16 accumulators + 5 operands), 32 exist
 //
-// from   specs/matmul_i32_qai8dxp_qai8cxp.yaml (e7a5e04292badb6a)
+// from   specs/matmul_i32_qai8dxp_qai8cxp.yaml (35624a6db860f381)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -5,7 +5,7 @@
 // into rhs i2=iq1 n16 kr4 pair=depth uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i1/b|scales:i8/b|bias:f32] (a951e933f63b14f9)
 //          | 16 f16 x scale_steps | 32 x k bits of codes | 16 i1 x tops a block | 16 i8 x scales a block | 16 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (cfa66b258eb9263e)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (bcfa8f2086e28cdb)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

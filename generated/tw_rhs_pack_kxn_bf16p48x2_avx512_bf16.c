@@ -5,7 +5,7 @@
 // into rhs bf16 n48 kr2 k%8 [data|bias:f32] (e82a65440467946e)
 //          | 768 x k bits of codes | 48 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_bf16p_bf16p.yaml (f1d83debb7027ace)
+// from   specs/matmul_clamp_f32_bf16p_bf16p.yaml (a049141621724242)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into rhs bf16 n8svl kr2 k%8 [data|bias:f32] (b80ef38ba9a618dd)
 //          | 128svl x k bits of codes | 8svl f32 x bias |
 //
-// from   specs/matmul_clamp_f32_bf16p_bf16p.yaml (f1d83debb7027ace)
+// from   specs/matmul_clamp_f32_bf16p_bf16p.yaml (a049141621724242)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

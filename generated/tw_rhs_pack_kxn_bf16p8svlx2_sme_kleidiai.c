@@ -5,7 +5,7 @@
 // into rhs bf16 n8svl kr2 k%2 [bias:f32|data] (f632866fcbc1b21f)
 //          | 8svl f32 x bias | 128svl x k bits of codes |
 //
-// from   specs/matmul_clamp_f32_bf16p_bf16p.yaml (f1d83debb7027ace)
+// from   specs/matmul_clamp_f32_bf16p_bf16p.yaml (a049141621724242)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into rhs f16 n8 kr1 k%8 [data|bias:f32] (3eaf91a463baeab3)
 //          | 128 x k bits of codes | 8 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_f16p_f16p.yaml (647834c39849d1d1)
+// from   specs/matmul_clamp_f32_f16p_f16p.yaml (ed92269dba883f00)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

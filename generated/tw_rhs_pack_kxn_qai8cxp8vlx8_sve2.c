@@ -5,7 +5,7 @@
 // into rhs i8 n8vl kr8 k%32 [data|sums:i32*1|scales:f32|zeros:f32|bias:f32] (66d1085c286260a8)
 //          | 64vl x k bits of codes | 8vl i32 x sums | 8vl f32 x scales | 8vl f32 x zeros | 8vl f32 x bias |
 //
-// from   specs/matmul_i32_qai8dxp_qai8cxp.yaml (e7a5e04292badb6a)
+// from   specs/matmul_i32_qai8dxp_qai8cxp.yaml (35624a6db860f381)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

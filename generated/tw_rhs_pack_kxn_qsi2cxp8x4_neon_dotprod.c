@@ -5,7 +5,7 @@
 // into rhs i2 n8 kr4 pair=depth uu k%32 [data|sums:i32*1|scales:f32|zeros:f32|bias:f32] (86537e1aebd06cae)
 //          | 16 x k bits of codes | 8 i32 x sums | 8 f32 x scales | 8 f32 x zeros | 8 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (623cd0b36e1ebb6b)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (793c94c9a03f594c)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

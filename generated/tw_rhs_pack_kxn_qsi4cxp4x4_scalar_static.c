@@ -5,7 +5,7 @@
 // into rhs i4 n4 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32] (20498ba67e7499f8)
 //          | 16 x k bits of codes | 4 i32 x bias | 4 f32 x scales |
 //
-// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (787f6067a1d68e22)
+// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (10d46c8346e600ad)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -6,7 +6,7 @@
 //          | 32 x k bits of codes | 8 i32 x sums | 8 f32 x scales | 8 f32 x bias |
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (13653c7deead6855)
-// from   specs/matmul_i32_qai8dxp_qai8cxp.yaml (e7a5e04292badb6a)
+// from   specs/matmul_i32_qai8dxp_qai8cxp.yaml (35624a6db860f381)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into rhs i8 n8svl kr4 k%4 [bias:i32|data|scales:f32] (343c081b2f6346bc)
 //          | 8svl i32 x bias | 64svl x k bits of codes | 8svl f32 x scales |
 //
-// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (787f6067a1d68e22)
+// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (10d46c8346e600ad)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

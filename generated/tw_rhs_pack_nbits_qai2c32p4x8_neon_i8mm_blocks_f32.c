@@ -7,7 +7,7 @@
 // into rhs i2 n4 kr8 pair=depth uu k%32 b128 [data/b|scales:f32/b|zeros:f32/b|sums:f32*1|bias:f32] (f709f2de2e7610bd)
 //          | 8 x k bits of codes | 4 f32 x scales a block | 4 f32 x zeros a block | 4 f32 x sums | 4 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (390659fc07d90494)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (f63c1a8ead9d1444)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into rhs i2 n8vl kr8 pair=depth uu k%32 b32 [data/b|scales:f32/b|zeros:f32/b|sums:f32*1|bias:f32] (b018c8398a13da49)
 //          | 16vl x k bits of codes | 8vl f32 x scales a block | 8vl f32 x zeros a block | 8vl f32 x sums | 8vl f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (390659fc07d90494)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (f63c1a8ead9d1444)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into rhs i4 n16 kr4 pair=depth8 uu k%16 b16 [data/b|scales:f32/b|zeros:f32/b|sums:f32*1|bias:f32] (89035d8c17f8c5dc)
 //          | 64 x k bits of codes | 16 f32 x scales a block | 16 f32 x zeros a block | 16 f32 x sums | 16 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (74036a528d9887bb)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (ce95ddcffe952c21)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

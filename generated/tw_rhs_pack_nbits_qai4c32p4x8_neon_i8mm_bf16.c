@@ -5,7 +5,7 @@
 // into rhs i4 n4 kr8 pair=column us k%32 b32 [data/b|scales:bf16/b|zeros:bf16/b|sums:f32*1|bias:f32] (3747f6105ad5f8b4)
 //          | 16 x k bits of codes | 4 bf16 x scales a block | 4 bf16 x zeros a block | 4 f32 x sums | 4 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (74036a528d9887bb)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (ce95ddcffe952c21)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

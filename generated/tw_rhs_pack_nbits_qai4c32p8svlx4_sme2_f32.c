@@ -5,7 +5,7 @@
 // into rhs i4 n8svl kr4 pair=next ss k%32 b32 [data/b|scales:f32/b|zeros:f32/b|sums:f32*1|bias:f32] (6882ecbc8801fa1a)
 //          | 32svl x k bits of codes | 8svl f32 x scales a block | 8svl f32 x zeros a block | 8svl f32 x sums | 8svl f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (74036a528d9887bb)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (ce95ddcffe952c21)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

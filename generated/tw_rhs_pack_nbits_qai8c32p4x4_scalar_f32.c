@@ -6,7 +6,7 @@
 //          | 32 x k bits of codes | 4 f32 x scales a block | 4 f32 x zeros a block | 4 f32 x sums | 4 f32 x bias |
 //
 // from   specs/matmul_clamp_f32_f32_qai4c32p.yaml (4f88c163812165e3)
-// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (20a357c82aacb6da)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (c381c9da9cfa27d7)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -9,7 +9,7 @@
 // into rhs i8 n4 kr8 k%32 b256 [data/b|scales:f16/b|zeros:f16/b|sums:f32*1|bias:f32] (a9f74fc900c68cc1)
 //          | 32 x k bits of codes | 4 f16 x scales a block | 4 f16 x zeros a block | 4 f32 x sums | 4 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (20a357c82aacb6da)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (c381c9da9cfa27d7)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

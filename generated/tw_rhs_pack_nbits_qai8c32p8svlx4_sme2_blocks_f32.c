@@ -9,7 +9,7 @@
 // into rhs i8 n8svl kr4 k%32 b256 [data/b|scales:f32/b|zeros:f32/b|sums:f32*1|bias:f32] (0498dca260b94f28)
 //          | 64svl x k bits of codes | 8svl f32 x scales a block | 8svl f32 x zeros a block | 8svl f32 x sums | 8svl f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (20a357c82aacb6da)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (c381c9da9cfa27d7)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into rhs i8 n8 kr4 k%16 b16 [data/b|scales:f32/b|zeros:f32/b|sums:f32*1|bias:f32] (90bc942f7f9fe8b7)
 //          | 64 x k bits of codes | 8 f32 x scales a block | 8 f32 x zeros a block | 8 f32 x sums | 8 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (20a357c82aacb6da)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (c381c9da9cfa27d7)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into rhs bf16 n12 kr4 k%4 [bias:f32|data] (5ea6533e30fd9f87)
 //          | 12 f32 x bias | 192 x k bits of codes |
 //
-// from   specs/matmul_clamp_f32_bf16p_bf16p.yaml (f1d83debb7027ace)
+// from   specs/matmul_clamp_f32_bf16p_bf16p.yaml (a049141621724242)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into rhs f16 n8svl kr2 k%2 [bias:f16|data] (dcb5a0cd59258253)
 //          | 8svl f16 x bias | 128svl x k bits of codes |
 //
-// from   specs/matmul_clamp_f32_f16p_f16p.yaml (647834c39849d1d1)
+// from   specs/matmul_clamp_f32_f16p_f16p.yaml (ed92269dba883f00)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

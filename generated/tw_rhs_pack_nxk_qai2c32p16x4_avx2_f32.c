@@ -5,7 +5,7 @@
 // into rhs i2 n16 kr4 pair=depth8 uu k%32 b32 [data/b|scales:f32/b|zeros:f32/b|sums:f32*1|bias:f32] (a513f98908d5e66a)
 //          | 32 x k bits of codes | 16 f32 x scales a block | 16 f32 x zeros a block | 16 f32 x sums | 16 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (390659fc07d90494)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (f63c1a8ead9d1444)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

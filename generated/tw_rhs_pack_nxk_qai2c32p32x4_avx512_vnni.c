@@ -5,7 +5,7 @@
 // into rhs i2 n32 kr4 pair=depth8 uu k%32 b32 [data/b|scales:f16/b|zeros:f16/b|sums:f32*1|bias:f32] (112d9e94ea4195a0)
 //          | 64 x k bits of codes | 32 f16 x scales a block | 32 f16 x zeros a block | 32 f32 x sums | 32 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (390659fc07d90494)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (f63c1a8ead9d1444)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -7,7 +7,7 @@
 // into rhs i2 n8svl kr4 pair=depth8 uu k%32 b128 [data/b|scales:f32/b|zeros:f32/b|sums:f32*1|bias:f32] (5d1380b6054a576a)
 //          | 16svl x k bits of codes | 8svl f32 x scales a block | 8svl f32 x zeros a block | 8svl f32 x sums | 8svl f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (390659fc07d90494)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (f63c1a8ead9d1444)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

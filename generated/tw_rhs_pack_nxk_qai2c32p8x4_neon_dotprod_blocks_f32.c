@@ -7,7 +7,7 @@
 // into rhs i2 n8 kr4 pair=depth8 uu k%32 b128 [data/b|scales:f32/b|zeros:f32/b|sums:f32*1|bias:f32] (c9f7783f73a9e465)
 //          | 16 x k bits of codes | 8 f32 x scales a block | 8 f32 x zeros a block | 8 f32 x sums | 8 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (390659fc07d90494)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai2c32p.yaml (f63c1a8ead9d1444)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

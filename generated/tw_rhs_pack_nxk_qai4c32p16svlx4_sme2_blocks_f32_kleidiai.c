@@ -5,7 +5,7 @@
 // into rhs i4 n16svl kr4 pair=next uu k%32 b64 [data/b|offsets:f32/b|scales:f32/b|bias:f32] (ccf84cc1224305f3)
 //          | 64svl x k bits of codes | 16svl f32 x offsets a block | 16svl f32 x scales a block | 16svl f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (74036a528d9887bb)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (ce95ddcffe952c21)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into rhs i4 n32 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|zeros:f16/b|sums:f32*1|bias:f32] (be537fb32a145bbb)
 //          | 128 x k bits of codes | 32 f16 x scales a block | 32 f16 x zeros a block | 32 f32 x sums | 32 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (74036a528d9887bb)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (ce95ddcffe952c21)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

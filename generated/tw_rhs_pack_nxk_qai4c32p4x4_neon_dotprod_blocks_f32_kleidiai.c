@@ -5,7 +5,7 @@
 // into rhs i4 n4 kr4 pair=depth16 ss k%32 b64 [data/b|offsets:f32/b|scales:f32/16/b|bias:f32] (8e9f9daa48ada0bc)
 //          | 16 x k bits of codes | 4 f32 x offsets a block | 4 f32 x scales a block | 4 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (74036a528d9887bb)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (ce95ddcffe952c21)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into rhs i4 n8vl kr8 pair=column us k%32 b32 [data/b|scales:f16/b|zeros:f16/b|sums:f32*1|bias:f32] (92e3396fbdefbdc4)
 //          | 32vl x k bits of codes | 8vl f16 x scales a block | 8vl f16 x zeros a block | 8vl f32 x sums | 8vl f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (74036a528d9887bb)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (ce95ddcffe952c21)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -9,7 +9,7 @@
 // into rhs i4 n8 kr4 pair=column us k%32 b256 [data/b|scales:bf16/b|zeros:bf16/b|sums:f32*1|bias:f32] (40b53332d9822f98)
 //          | 32 x k bits of codes | 8 bf16 x scales a block | 8 bf16 x zeros a block | 8 f32 x sums | 8 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (74036a528d9887bb)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (ce95ddcffe952c21)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

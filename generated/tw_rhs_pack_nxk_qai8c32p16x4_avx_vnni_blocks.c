@@ -9,7 +9,7 @@
 // into rhs i8 n16 kr4 u k%32 b256 [data/b|scales:f16/b|zeros:f16/b|sums:f32*1|bias:f32] (2cf914055a5ad6a7)
 //          | 128 x k bits of codes | 16 f16 x scales a block | 16 f16 x zeros a block | 16 f32 x sums | 16 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (20a357c82aacb6da)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (c381c9da9cfa27d7)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

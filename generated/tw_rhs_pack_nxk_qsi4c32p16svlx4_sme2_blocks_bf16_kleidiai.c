@@ -9,7 +9,7 @@
 // into rhs i4 n16svl kr4 pair=next ss k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32] (69d577776de46c34)
 //          | 64svl x k bits of codes | 16svl bf16 x scales a block | 16svl f32 x sums | 16svl f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (2dd7a92b2d2dc613)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (c0c5237e89b3c77a)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into rhs i4 n16svl kr4 pair=next uu k%32 b32 [data/b|scales:f16/B] (dcbafc77a5ba6966)
 //          | 64svl x k bits of codes | 16svl f16 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (1ecf157bfaf726d4)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (1c6cf8cec774aeab)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -9,7 +9,7 @@
 // into rhs i4 n16svl kr4 pair=depth ss k%32 b256 [data/b|scales:f16/16/B] (2bb39f5e3c61fa30)
 //          | 64svl x k bits of codes | 16svl f16 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (1ecf157bfaf726d4)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (1c6cf8cec774aeab)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

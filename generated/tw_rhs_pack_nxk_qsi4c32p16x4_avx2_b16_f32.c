@@ -5,7 +5,7 @@
 // into rhs i4 n16 kr4 pair=depth8 uu k%16 b16 [data/b|scales:f32/b|sums:f32*1|bias:f32] (f7a62c68cc618ee5)
 //          | 64 x k bits of codes | 16 f32 x scales a block | 16 f32 x sums | 16 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (1ecf157bfaf726d4)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (1c6cf8cec774aeab)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

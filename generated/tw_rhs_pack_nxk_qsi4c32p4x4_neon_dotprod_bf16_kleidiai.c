@@ -5,7 +5,7 @@
 // into rhs i4 n4 kr4 pair=depth16 ss k%32 b32 edge=last [data/b|scales:bf16/b|sums:f32*1|bias:f32] (61cb1e156d932d37)
 //          | 16 x k bits of codes | 4 bf16 x scales a block | 4 f32 x sums | 4 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (2dd7a92b2d2dc613)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (c0c5237e89b3c77a)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into rhs i4 n4 kr4 pair=depth16 ss k%32 b32 edge=last [scales:f16/b|data/b] (6c7101b8e67c283d)
 //          | 4 f16 x scales a block | 16 x k bits of codes |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (1ecf157bfaf726d4)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (1c6cf8cec774aeab)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

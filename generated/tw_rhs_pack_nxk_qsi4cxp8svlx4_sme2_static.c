@@ -5,7 +5,7 @@
 // into rhs i4 n8svl kr4 pair=next ss k%32 [data|bias:i32|scales:f32] (bdac420e88059d85)
 //          | 32svl x k bits of codes | 8svl i32 x bias | 8svl f32 x scales |
 //
-// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (787f6067a1d68e22)
+// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (10d46c8346e600ad)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

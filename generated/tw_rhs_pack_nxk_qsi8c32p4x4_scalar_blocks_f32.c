@@ -9,7 +9,7 @@
 // into rhs i8 n4 kr4 u k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32] (708282d03d55395b)
 //          | 32 x k bits of codes | 4 f32 x scales a block | 4 f32 x sums | 4 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (bac22d2d5dfc4eb3)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (fea024573e762008)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

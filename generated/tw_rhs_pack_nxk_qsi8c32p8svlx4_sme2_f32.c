@@ -5,7 +5,7 @@
 // into rhs i8 n8svl kr4 k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32] (804843ca45881651)
 //          | 64svl x k bits of codes | 8svl f32 x scales a block | 8svl f32 x sums | 8svl f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (bac22d2d5dfc4eb3)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (fea024573e762008)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into rhs i8 n16 kr4 u k%32 [data|bias:i32|scales:f32] (850adffd7d897e1c)
 //          | 128 x k bits of codes | 16 i32 x bias | 16 f32 x scales |
 //
-// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (787f6067a1d68e22)
+// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (10d46c8346e600ad)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into rhs i8 n32 kr4 u k%32 [data|bias:i32|scales:f32] (32aa9c8f40f22a42)
 //          | 256 x k bits of codes | 32 i32 x bias | 32 f32 x scales |
 //
-// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (787f6067a1d68e22)
+// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (10d46c8346e600ad)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into rhs i8 n8 kr8 k%32 [data|bias:i32|scales:f32] (ddebc340bff1a6e6)
 //          | 64 x k bits of codes | 8 i32 x bias | 8 f32 x scales |
 //
-// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (787f6067a1d68e22)
+// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (10d46c8346e600ad)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into rhs i2 n4 kr4 pair=depth8 uu k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32] (23ef675ac7aa43bb)
 //          | 8 x k bits of codes | 4 f16 x scales a block | 4 f32 x sums | 4 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi2c32p.yaml (442f91086c2b4a5d)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi2c32p.yaml (3d25fce6d9f9aa83)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into rhs i2 n32 kr4 pair=depth uu k%32 b16of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|scales:i8/b|minimums:i8/b|bias:f32] (8bcc09ddff75e814)
 //          | 32 f16 x scale_steps | 32 f16 x minimum_steps | 64 x k bits of codes | 32 i8 x scales a block | 32 i8 x minimums a block | 32 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (a0491878a3b9fc70)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (74c63b43272206c1)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into rhs i2 n4 kr4 pair=depth uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i1/b|scales:i8/b|bias:f32] (50cd5dc2216dd3e0)
 //          | 4 f16 x scale_steps | 8 x k bits of codes | 4 i1 x tops a block | 4 i8 x scales a block | 4 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (cfa66b258eb9263e)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (bcfa8f2086e28cdb)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,8 +5,8 @@
 // into rhs i4 n16svl kr4 pair=next uu k%32 b32 [data/b|scales:f16/B] (dcbafc77a5ba6966)
 //          | 64svl x k bits of codes | 16svl f16 x scales a block |
 //
-// from   specs/matmul_clamp_f32_f16p_qsi4c32p.yaml (b75b9b7b5166a8e2)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (1ecf157bfaf726d4)
+// from   specs/matmul_clamp_f32_f16p_qsi4c32p.yaml (0a862434d3eb91e3)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (1c6cf8cec774aeab)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

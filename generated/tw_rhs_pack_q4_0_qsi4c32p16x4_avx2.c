@@ -5,8 +5,8 @@
 // into rhs i4 n16 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32] (a28a5cf59fbbcfa6)
 //          | 64 x k bits of codes | 16 f16 x scales a block | 16 f32 x sums | 16 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (2dd7a92b2d2dc613)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (1ecf157bfaf726d4)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (c0c5237e89b3c77a)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (1c6cf8cec774aeab)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

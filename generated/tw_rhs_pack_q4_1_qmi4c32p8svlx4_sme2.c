@@ -5,7 +5,7 @@
 // into rhs i4 n8svl kr4 pair=next uu k%32 b32 [data/b|scales:f16/b|minimums:f16/b|bias:f32] (cb8facd6b0c01a3a)
 //          | 32svl x k bits of codes | 8svl f16 x scales a block | 8svl f16 x minimums a block | 8svl f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (99adfc170c2add03)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (66d23e0bd2e61bf7)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

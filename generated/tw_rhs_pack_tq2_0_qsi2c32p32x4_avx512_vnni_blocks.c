@@ -5,7 +5,7 @@
 // into rhs i2 n32 kr4 pair=depth8 uu k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32] (7e8ea5454692758f)
 //          | 64 x k bits of codes | 32 f16 x scales a block | 32 f32 x sums | 32 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi2c32p.yaml (442f91086c2b4a5d)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi2c32p.yaml (3d25fce6d9f9aa83)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -73,21 +73,23 @@ std::vector<Shape> read_sizes(const YamlNode& entry) {
   return shapes;
 }
 
-/// `blocks: {length, scales}`: every shape with each of them.
+/// `blocks: {length, scales}`, or a list of those: every shape with each of them.
 std::vector<Shape> multiply_by_blocks(std::vector<Shape> shapes, const YamlNode& entry) {
-  const YamlNode* blocks = entry.find("blocks");
-  if (blocks == nullptr) return shapes;
-  blocks->expect_keys({"length", "scales"});
+  const YamlNode* all = entry.find("blocks");
+  if (all == nullptr) return shapes;
   std::vector<Shape> product;
-  for (const YamlNode* length : alternatives(blocks->at("length"))) {
-    for (const YamlNode* scales : alternatives(blocks->at("scales"))) {
-      for (Shape shape : shapes) {
-        shape.panels.block = static_cast<int>(length->count_up_to(most_k));
-        shape.panels.scales = read_scales(*scales);
-        shape.block = length;
-        shape.scales = scales;
-        product.push_back(shape);
-        if (product.size() > most_variants) fail_with_too_many(*blocks);
+  for (const YamlNode* blocks : all->one_or_more()) {
+    blocks->expect_keys({"length", "scales"});
+    for (const YamlNode* length : alternatives(blocks->at("length"))) {
+      for (const YamlNode* scales : alternatives(blocks->at("scales"))) {
+        for (Shape shape : shapes) {
+          shape.panels.block = static_cast<int>(length->count_up_to(most_k));
+          shape.panels.scales = read_scales(*scales);
+          shape.block = length;
+          shape.scales = scales;
+          product.push_back(shape);
+          if (product.size() > most_variants) fail_with_too_many(*blocks);
+        }
       }
     }
   }

@@ -96,6 +96,11 @@ TEST_F(SpecReader, BlocksAndTheirScalesMultiply) {
   EXPECT_EQ(all[5].knobs.unroll_k, 64);
   EXPECT_EQ(all[0].code_name(), all[0].name());
   EXPECT_EQ(all[5].lhs.block, 256);
+  const auto lists = read(block_head + kernel +
+                          ", blocks: [{length: 32, scales: f16}, {length: 256, scales: f32}]}\n");
+  ASSERT_EQ(lists.size(), 2U);
+  EXPECT_EQ(lists[0].name(), all[0].name());
+  EXPECT_EQ(lists[1].name(), all[5].name());
 }
 
 TEST_F(SpecReader, RefusesWrongBlocks) {
