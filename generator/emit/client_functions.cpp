@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <stdexcept>
 
 #include "emit/client_parts.h"
+#include "model/reject.h"
 
 namespace tw {
 namespace {
@@ -264,7 +264,7 @@ std::string length_text(Length length) {
   const bool streams = length.svl != 0;
   const int64_t segments = length.vl + length.svl;
   if (length.fixed != 0 || (streams && length.vl != 0) || segments % 4 != 0) {
-    throw std::invalid_argument("of KleidiAI's names lengths are numbers, or of vectors");
+    reject("of KleidiAI's names lengths are numbers, or of vectors");
   }
   const int64_t vectors = segments / 4;  // of 32-bit lanes
   const std::string one = fmt::format("kai_get_{}_vector_length_u32()", streams ? "sme" : "sve");

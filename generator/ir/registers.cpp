@@ -8,6 +8,7 @@
 #include "ir/row_use.h"
 #include "ir/text.h"
 #include "ir/typing.h"
+#include "model/reject.h"
 
 namespace tw {
 namespace {
@@ -33,9 +34,8 @@ class FileFinder {
   void want(Value v, int file) {
     int& known = files_[static_cast<size_t>(v)];
     if (known >= 0 && known != file) {
-      throw std::invalid_argument(fmt::format("{} is needed in two register files, {} and {}",
-                                              unique_names(program_)[static_cast<size_t>(v)],
-                                              name(known), name(file)));
+      reject("{} is needed in two register files, {} and {}",
+             unique_names(program_)[static_cast<size_t>(v)], name(known), name(file));
     }
     known = file;
   }
@@ -51,9 +51,8 @@ class FileFinder {
       const int file =
           file_index(*program_.isa, [&](const auto& it) { return it.name == operand.file; });
       if (file < 0) {
-        throw std::invalid_argument(
-            fmt::format("row {} names register file {}, which {} does not have", op.row->name,
-                        operand.file, program_.isa->name));
+        reject("row {} names register file {}, which {} does not have", op.row->name, operand.file,
+               program_.isa->name);
       }
       want(operand_value(op, i), file);
     }

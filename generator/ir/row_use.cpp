@@ -3,17 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <stdexcept>
 
 #include "ir/text.h"
 #include "ir/typing.h"
+#include "model/reject.h"
 
 namespace tw {
 namespace {
 
 template <typename... T>
 [[noreturn]] void wrong(fmt::format_string<T...> text, T&&... args) {
-  throw std::invalid_argument(fmt::format(text, std::forward<T>(args)...));
+  reject(text, std::forward<T>(args)...);
 }
 
 int operand_index(const Row& row, const std::string& name) {

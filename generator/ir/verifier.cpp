@@ -7,6 +7,7 @@
 #include "ir/operation_check.h"
 #include "ir/row_use.h"
 #include "ir/text.h"
+#include "model/reject.h"
 
 namespace tw {
 namespace {
@@ -18,7 +19,7 @@ class Verifier {
   explicit Verifier(const Program& program) : program_(program), state_(program.values.size()) {}
 
   void whole() {
-    if (program_.isa == nullptr) throw std::invalid_argument("the Program has no ISA");
+    if (program_.isa == nullptr) reject("the Program has no ISA");
     at_ = [] { return std::string("the argument"); };
     define(program_.args);
     if (program_.allocated() && program_.registers.size() != program_.values.size()) {

@@ -1,9 +1,8 @@
 // Addresses inside packed panels, all derived from the Layouts.
 #include <fmt/format.h>
 
-#include <stdexcept>
-
 #include "lower/tile.h"
+#include "model/reject.h"
 
 namespace tw {
 namespace {
@@ -82,10 +81,9 @@ std::vector<Value> code_pointers(const Tile1& t, const Panels1D& side) {
   const Layout& layout = *side.layout;
   const bool more = layout.fields.size() > 2 || has_long_blocks(layout) || layout.order.kr < 8;
   if (layout.block != 0 && &side == &t.lhs && more) {
-    throw std::invalid_argument(
+    reject(
         "with blocks a tile has the rows of whole panels, but where short ones have scales only "
-        "and "
-        "kr is 8");
+        "and kr is 8");
   }
   const Value skip = times(t.b, side.sub, code_pitch(*side.layout));
   return {t.b.op(OpCode::iadd, {side.base.front(), skip}, {}, "codes", Role::address)};
@@ -173,10 +171,10 @@ std::vector<Value> load_columns(const Tile1& t, const std::vector<Value>& pointe
 void check_segments(const Isa& isa) {
   const Length bytes = isa.vector_bytes;
   if (bytes.fixed % 16 == 0 && bytes.vl % 16 == 0 && bytes.svl % 16 == 0) return;
-  throw std::invalid_argument(
-      fmt::format("{} multiplies by segments of 128 bits, of which its vectors of {} bytes have no "
-                  "whole number",
-                  isa.name, to_string(bytes)));
+  reject(
+      "{} multiplies by segments of 128 bits, of which its vectors of {} bytes have no whole "
+      "number",
+      isa.name, to_string(bytes));
 }
 
 Value load_segment(const Tile1& t, const Place& at, const std::string& name, Role role) {

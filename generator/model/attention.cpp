@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include <bit>
-#include <stdexcept>
+
+#include "model/reject.h"
 
 namespace tw {
 namespace {
@@ -24,9 +25,8 @@ void check_attention_formats(const Family& family) {
     if (is_positions(format))
       known += fmt::format("{}{}", known.empty() ? "" : " or ", format.name);
   }
-  throw std::invalid_argument(
-      fmt::format("no attention of {} to {} makes {}: queries and outputs are f32, K and V {}",
-                  family.lhs->name, family.rhs->name, output_name(family.dst), known));
+  reject("no attention of {} to {} makes {}: queries and outputs are f32, K and V {}",
+         family.lhs->name, family.rhs->name, output_name(family.dst), known);
 }
 
 /// Vectors of codes, and their block's scale in all lanes, as f32.
@@ -39,7 +39,7 @@ bool has_codes(const Isa& isa) {
 /// Sums over lanes by zips, halves of vectors that become f32.
 void check_isa(const Isa& isa, const Format& positions) {
   if (!isa.vector_bytes.is_fixed()) {
-    throw std::invalid_argument("attention wants vectors of a fixed length");
+    reject("attention wants vectors of a fixed length");
   }
   const Length lanes = isa.vector_bytes.divided(4);
   const bool adds_lanes =
@@ -55,10 +55,10 @@ void check_isa(const Isa& isa, const Format& positions) {
   if (adds_lanes && adds_segments && stores_group && loads_masks && has_tanh && widens &&
       isa.has(OpCode::fma))
     return;
-  throw std::invalid_argument(fmt::format(
+  reject(
       "attention is not possible on {}: it has no instructions that make f32 of {} and add up "
       "lanes",
-      isa.name, positions.name));
+      isa.name, positions.name);
 }
 
 const char* stage_name(Stage stage) {
@@ -76,9 +76,8 @@ const char* stage_name(Stage stage) {
 }
 
 [[noreturn]] void refuse(const Variant& v, const std::string& legal) {
-  throw std::invalid_argument(fmt::format("tile {}x{} does not fit {} of attention on {}: {}",
-                                          to_string(v.tile.m), to_string(v.tile.n),
-                                          stage_name(v.stage), v.isa->name, legal));
+  reject("tile {}x{} does not fit {} of attention on {}: {}", to_string(v.tile.m),
+         to_string(v.tile.n), stage_name(v.stage), v.isa->name, legal);
 }
 
 }  // namespace

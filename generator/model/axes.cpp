@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <stdexcept>
+
+#include "model/reject.h"
 
 namespace tw {
 namespace {
@@ -12,8 +13,7 @@ namespace {
 Length product(Length a, Length b) {
   if (!a.is_fixed()) std::swap(a, b);
   if (!a.is_fixed()) {
-    throw std::invalid_argument(fmt::format("{} times {} is not a multiple of a vector length",
-                                            to_string(a), to_string(b)));
+    reject("{} times {} is not a multiple of a vector length", to_string(a), to_string(b));
   }
   return b * a.fixed;
 }
@@ -30,7 +30,7 @@ int64_t digit(const Axis& axis, const Coordinates& at, VectorLength vl) {
 /// Steps of an axis. The columns of a source have no end that it knows.
 Length extent(const Axis& axis, int64_t k) {
   if (axis.extent != rest) return axis.extent;
-  if (axis.dim != Dim::k) throw std::invalid_argument("an operand has any number of columns");
+  if (axis.dim != Dim::k) reject("an operand has any number of columns");
   return (k + axis.step.fixed - 1) / axis.step.fixed;
 }
 
@@ -56,7 +56,7 @@ const FieldAxes* find_field(const Part& part, FieldKind kind) {
 const FieldAxes& field_axes(const Part& part, FieldKind kind) {
   const FieldAxes* found = find_field(part, kind);
   if (found == nullptr) {
-    throw std::invalid_argument(fmt::format("'{}' has no {}", to_string(part), name(kind)));
+    reject("'{}' has no {}", to_string(part), name(kind));
   }
   return *found;
 }
@@ -97,7 +97,7 @@ FieldAxes flat(const Part& part, FieldKind kind, int64_t k) {
     }
     return found;
   }
-  throw std::invalid_argument(fmt::format("'{}' has no {}", to_string(part), name(kind)));
+  reject("'{}' has no {}", to_string(part), name(kind));
 }
 
 Length start(const Part& part, FieldKind kind, int64_t k) {

@@ -2,16 +2,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <stdexcept>
 #include <utility>
 
 #include "model/axes.h"
+#include "model/reject.h"
 
 namespace tw {
 namespace {
 
 [[noreturn]] void refuse(const Part& root, const std::string& why) {
-  throw std::invalid_argument(fmt::format("layout '{}': {}", to_string(root), why));
+  reject("layout '{}': {}", to_string(root), why);
 }
 
 const char* dim_name(Dim dim) {

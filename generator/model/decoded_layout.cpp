@@ -1,9 +1,8 @@
 // What decoders make of codes in blocks, for products of many rows: bytes that are operands.
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "model/operand_contract.h"
+#include "model/reject.h"
 
 namespace tw {
 
@@ -17,11 +16,11 @@ Layout decoded_layout(const Family& family, const LayoutPair& layouts, Technique
                           !sums_in_tiles(*contract) && isa.vector_bytes.is_fixed();
   const bool are_short = layouts.rhs.block != 0 && !has_long_blocks(layouts.rhs);
   if (!by_vectors || !are_short || contract->pair != NibblePair::depth || !contract->low_unsigned) {
-    throw std::invalid_argument(
-        fmt::format("panels of {} are not decoded to s8 on {}: in blocks of up to {} are those "
-                    "whose codes share bytes of one column and are multiplied as they count from "
-                    "the lowest, by technique dot or mmla, in vectors of one length",
-                    rhs.name, isa.name, plain_block));
+    reject(
+        "panels of {} are not decoded to s8 on {}: in blocks of up to {} are those whose codes "
+        "share bytes of one column and are multiplied as they count from the lowest, by technique "
+        "dot or mmla, in vectors of one length",
+        rhs.name, isa.name, plain_block);
   }
   Layout bytes = layouts.rhs;
   bytes.element = ElementType::i8;

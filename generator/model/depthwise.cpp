@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <stdexcept>
+#include "model/reject.h"
 
 namespace tw {
 namespace {
@@ -15,25 +15,25 @@ void check_depthwise_formats(const Family& family) {
   const bool codes = is_static(lhs) && rhs.element == ElementType::i8 &&
                      rhs.scales == Granularity::channel && family.dst == ElementType::i8;
   if (floats || codes) return;
-  throw std::invalid_argument(
-      fmt::format("no depthwise convolution of {} by {} makes {}: of f32 by f32 to f32, of f16 by "
-                  "f16 to f16, and of qai8 by qsi8cx to qai8 there are",
-                  lhs.name, rhs.name, output_name(family.dst)));
+  reject(
+      "no depthwise convolution of {} by {} makes {}: of f32 by f32 to f32, of f16 by f16 to f16, "
+      "and of qai8 by qsi8cx to qai8 there are",
+      lhs.name, rhs.name, output_name(family.dst));
 }
 
 /// Run times know no weights as wide as vectors; programs that pack as KleidiAI does know them.
 void check_length(const Family& family, const Isa& isa, LayoutStyle style) {
   if (isa.vector_bytes.is_fixed()) return;
   if (style == LayoutStyle::own) {
-    throw std::invalid_argument("depthwise convolutions want vectors of a fixed length");
+    reject("depthwise convolutions want vectors of a fixed length");
   }
   const int bits = tw::bits(family.dst);
   const Length bytes = (isa.vector_bytes * bits).divided(32);
   if (isa.has(OpCode::load_pred, bits, bytes) && isa.has(OpCode::store_pred, bits, bytes)) return;
-  throw std::invalid_argument(
-      fmt::format("depthwise convolutions of {} want loads and stores of some of a vector's "
-                  "channels, which {} does not have",
-                  family.lhs->name, isa.name));
+  reject(
+      "depthwise convolutions of {} want loads and stores of some of a vector's channels, which {} "
+      "does not have",
+      family.lhs->name, isa.name);
 }
 
 /// Pixels are loaded a vector of channels at a time and widened to 32 bits.
@@ -44,10 +44,10 @@ void check_isa(const Family& family, const Isa& isa) {
   const OpCode multiplies = is_float(type) ? OpCode::fma : OpCode::add;
   const bool loads = isa.has(OpCode::load, 0, bytes) && (bits(type) == 32 || isa.has(widens));
   if (loads && isa.has(multiplies, is_float(type) ? 0 : 32)) return;
-  throw std::invalid_argument(fmt::format(
-      "depthwise convolutions of {} are not possible on {}: it has no instructions that "
-      "load them and make 32 bits of them",
-      family.lhs->name, isa.name));
+  reject(
+      "depthwise convolutions of {} are not possible on {}: it has no instructions that load them "
+      "and make 32 bits of them",
+      family.lhs->name, isa.name);
 }
 
 }  // namespace
@@ -70,7 +70,7 @@ LayoutPair depthwise_layouts(const Family& family, const Isa& isa, LayoutStyle s
   weights.fields.front().type = weights.element;
   if (style == LayoutStyle::kleidiai) {
     if (is_static(*family.lhs)) {
-      throw std::invalid_argument("KleidiAI has no depthwise convolutions of codes: of floats");
+      reject("KleidiAI has no depthwise convolutions of codes: of floats");
     }
     weights.panel = isa.vector_bytes.divided(bits(weights.element) / 8);
     weights.fields.insert(weights.fields.begin(), {FieldKind::bias, weights.element, 1, 1, false});

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 #include <algorithm>
-#include <stdexcept>
 
 #include "model/axes.h"
 #include "model/hash.h"
+#include "model/reject.h"
 
 namespace tw {
 namespace {
@@ -248,7 +248,7 @@ int64_t repeat_of(const Layout& layout, FieldKind kind) {
 
 const Field& field_of(const Layout& layout, FieldKind kind) {
   const Field* field = find_field(layout, kind);
-  if (field == nullptr) throw std::invalid_argument("layout lacks a field: " + canonical(layout));
+  if (field == nullptr) reject("layout lacks a field: {}", canonical(layout));
   return *field;
 }
 

@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <stdexcept>
+#include "model/reject.h"
 
 namespace tw {
 namespace {
 
 [[noreturn]] void fail(const std::string& text, const std::string& what) {
-  throw std::invalid_argument(fmt::format("{} in \"{}\"", what, text));
+  reject("{} in \"{}\"", what, text);
 }
 
 bool is_enclosed(const std::string& text, size_t open, size_t close) {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
-#include <stdexcept>
 
+#include "model/reject.h"
 #include "spec/number.h"
 #include "spec/yaml_reader.h"
 
@@ -37,7 +37,7 @@ class Parser {
 
   [[noreturn]] void fail(const std::string& message) const { fail_at(at_, message); }
   [[noreturn]] static void fail_at(size_t at, const std::string& message) {
-    throw std::invalid_argument(fmt::format("column {}: {}", at + 1, message));
+    reject("column {}: {}", at + 1, message);
   }
 
   void skip_space() {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "model/reject.h"
 #include "spec/number.h"
 #include "spec/yaml_reader.h"
 
@@ -72,7 +73,7 @@ Length parse_length(std::string_view text) {
     constexpr int64_t limit = int64_t{1} << 40;  // sums and products stay far from overflow
     if (!bare_symbol &&
         (!parse_integer(term, value) || std::abs(value) > limit || std::abs(sum.*part) > limit)) {
-      throw std::invalid_argument(fmt::format("'{}' is not a length", text));
+      reject("'{}' is not a length", text);
     }
     sum.*part += value;
     begin = end + 1;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "model/reject.h"
 #include "model/variant.h"
 #include "spec/entry_values.h"
 #include "spec/yaml_reader.h"
@@ -54,8 +55,8 @@ KnownFamily read_family(const YamlNode& holder, const KnownFamily& otherwise) {
 void check_length(const Format& weights, int64_t block, ElementType type) {
   if (weights.super_block == 0) return check_block(weights, block, type);
   if (block != weights.super_block) {
-    throw std::invalid_argument(fmt::format("blocks of {} are not possible: those of {} are of {}",
-                                            block, weights.name, weights.super_block));
+    reject("blocks of {} are not possible: those of {} are of {}", block, weights.name,
+           weights.super_block);
   }
   check_block(weights, weights.block, type);
 }
