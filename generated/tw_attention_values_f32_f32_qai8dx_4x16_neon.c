@@ -8,7 +8,7 @@
 //     | 8 x k bits of codes |
 // tile 4 x 16: needs 21 vector registers on neon (16 accumulators + 5 operands), 32 exist
 //
-// from   specs/attention_f32_f32_qai8dx.yaml (afd67ffa29a56a9a)
+// from   specs/attention_f32_f32_qai8dx.yaml (a2efe733f6d72f7f)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -8,7 +8,7 @@
 //     | 8 x k bits of codes |
 // tile 1 x 16: needs 16 vector registers on avx512f (1 accumulator + 15 operands), 32 exist
 //
-// from   specs/attention_f32_f32_qai8dx.yaml (afd67ffa29a56a9a)
+// from   specs/attention_f32_f32_qai8dx.yaml (a2efe733f6d72f7f)
 // again  tilewright generate
 //
 // Registers in loop weights:

@@ -8,7 +8,7 @@
 //     | 8 x k bits of codes |
 // tile 1 x 8: needs 16 vector registers on avx2 (1 accumulator + 15 operands), 16 exist
 //
-// from   specs/attention_f32_f32_qai8dx.yaml (afd67ffa29a56a9a)
+// from   specs/attention_f32_f32_qai8dx.yaml (a2efe733f6d72f7f)
 // again  tilewright generate
 //
 // Registers in loop weights:
