@@ -12,8 +12,8 @@
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax lhs  rcx positions_left  rdx rows_2_left  rsi q_1  rdi args  r8 heads_left  r9 -  r10 k_3
-//  r11 rhs  rbx k_1  rbp k_2  r12 k_left  r13 lhs  r14 q_1  r15 rhs  ymm0 acc  ymm1 acc  ymm2 acc
+//  rax lhs  rcx positions_left  rdx rows_2_left  rsi q_1  rdi args  r8 heads_left  r9 k_3  r10 k_1
+//  r11 rhs  rbx ahead  rbp k_2  r12 k_left  r13 lhs  r14 q_1  r15 rhs  ymm0 acc  ymm1 acc  ymm2 acc
 //  ymm3 acc  ymm4 acc  ymm5 acc  ymm6 acc  ymm7 acc  ymm8 q  ymm9 q  ymm10 k
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
@@ -113,12 +113,12 @@ L(heads):
   test rdx, rdx
   jz L(rows_2_done)
 L(rows_2):
-  mov qword ptr [rsp + 48], rcx                          // dst, kept in the frame
+  mov qword ptr [rsp + 40], rcx                          // dst, kept in the frame
   mov rcx, qword ptr [rdi + 8*2]                         // n
   mov rsi, qword ptr [rdi + 8*6]                         // lhs_stride
   lea rsi, [rax + rsi]                                   // q_1
   mov r9, qword ptr [rdi + 8*13]                         // dst_stride
-  mov r10, qword ptr [rsp + 48]                          // dst
+  mov r10, qword ptr [rsp + 40]                          // dst
   lea r9, [r10 + r9]                                     // out_1
   mov qword ptr [rsp + 32], r9                           // out_1, kept in the frame
   mov r9, qword ptr [rdi + 8*3]                          // k
@@ -134,33 +134,33 @@ L(rows_2):
   test rcx, rcx
   jz L(positions_done)
 L(positions):
-  mov qword ptr [rsp + 64], rbx                          // ahead, kept in the frame
-  mov qword ptr [rsp + 40], r10                          // n, kept in the frame
-  mov r10, qword ptr [rdi + 8*11]                        // rhs_stride
-  mov rbx, 1
-  mov rbp, qword ptr [rsp + 40]                          // n
-  cmp rbp, rbx
-  cmovb rbp, rbx
-  sub rbp, rbx
-  lea rbx, [r11 + r10]
+  mov qword ptr [rsp + 64], r10                          // n, kept in the frame
+  mov qword ptr [rsp + 48], r9                           // , kept in the frame
+  mov r9, qword ptr [rdi + 8*11]                         // rhs_stride
+  mov r10, 1
+  mov rbp, qword ptr [rsp + 64]                          // n
+  cmp rbp, r10
+  cmovb rbp, r10
+  sub rbp, r10
+  lea r10, [r11 + r9]
   test rbp, rbp                                          // k_1
-  cmovz rbx, r11
+  cmovz r10, r11
   mov rbp, 2
-  mov r12, qword ptr [rsp + 40]                          // n
+  mov r12, qword ptr [rsp + 64]                          // n
   cmp r12, rbp
   cmovb r12, rbp
   sub r12, rbp
-  lea rbp, [rbx + r10]
+  lea rbp, [r10 + r9]
   test r12, r12                                          // k_2
-  cmovz rbp, rbx
+  cmovz rbp, r10
   mov r12, 3
-  mov r13, qword ptr [rsp + 40]                          // n
+  mov r13, qword ptr [rsp + 64]                          // n
   cmp r13, r12
   cmovb r13, r12
   sub r13, r12
-  lea r10, [rbp + r10]
+  lea r9, [rbp + r9]
   test r13, r13                                          // k_3
-  cmovz r10, rbp
+  cmovz r9, rbp
   mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
   mov r13, 0
   cmp r12, r13                                           // unless rhs_prefetch not_equal 
@@ -170,7 +170,7 @@ L(positions):
   imul r12, r13
   mov r13, 4
   imul r12, r13                                          // bytes
-  mov r13, qword ptr [rsp + 64]                          // ahead
+  mov r13, rbx                                           // ahead
   test r12, r12
   jz L(ahead_done)
 L(ahead):
@@ -205,69 +205,68 @@ L(k):
   vcvtph2ps ymm10, xmmword ptr [r15 + 0]                 // k
   vfmadd231ps ymm0, ymm10, ymm8                          // acc
   vfmadd231ps ymm4, ymm10, ymm9                          // acc
-  vcvtph2ps ymm10, xmmword ptr [rbx + 0]                 // k
+  vcvtph2ps ymm10, xmmword ptr [r10 + 0]                 // k
   vfmadd231ps ymm1, ymm10, ymm8                          // acc
   vfmadd231ps ymm5, ymm10, ymm9                          // acc
   vcvtph2ps ymm10, xmmword ptr [rbp + 0]                 // k
   vfmadd231ps ymm2, ymm10, ymm8                          // acc
   vfmadd231ps ymm6, ymm10, ymm9                          // acc
-  vcvtph2ps ymm10, xmmword ptr [r10 + 0]                 // k
+  vcvtph2ps ymm10, xmmword ptr [r9 + 0]                  // k
   vfmadd231ps ymm3, ymm10, ymm8                          // acc
   vfmadd231ps ymm7, ymm10, ymm9                          // acc
   lea r13, [r13 + 32]
   lea r14, [r14 + 32]
   lea r15, [r15 + 16]
-  lea rbx, [rbx + 16]
-  lea rbp, [rbp + 16]
   lea r10, [r10 + 16]
+  lea rbp, [rbp + 16]
+  lea r9, [r9 + 16]
   sub r12, 1                                             // next k
   ja L(k)
 L(k_done):
-  mov r10, qword ptr [rsp + 48]                          // dst
-  lea r10, [r10 + r9]                                    // out
   vpunpckhdq ymm8, ymm0, ymm1                            // zipped
   vpunpckldq ymm0, ymm0, ymm1                            // zipped
   vaddps ymm0, ymm0, ymm8                                // across
   vpunpckhdq ymm1, ymm2, ymm3                            // zipped
   vpunpckldq ymm2, ymm2, ymm3                            // zipped
   vaddps ymm1, ymm2, ymm1                                // across
-  vpunpckhqdq ymm2, ymm0, ymm1                           // zipped
+  vpunpckhdq ymm2, ymm4, ymm5                            // zipped
+  vpunpckldq ymm3, ymm4, ymm5                            // zipped
+  vaddps ymm2, ymm3, ymm2                                // across
+  vpunpckhdq ymm3, ymm6, ymm7                            // zipped
+  vpunpckldq ymm4, ymm6, ymm7                            // zipped
+  vaddps ymm3, ymm4, ymm3                                // across
+  vpunpckhqdq ymm4, ymm0, ymm1                           // zipped
   vpunpcklqdq ymm0, ymm0, ymm1                           // zipped
-  vaddps ymm0, ymm0, ymm2                                // across
-  vperm2i128 ymm1, ymm0, ymm0, 0x31                      // moved
-  vperm2i128 ymm0, ymm0, ymm0, 0x20                      // moved
-  vaddps ymm0, ymm0, ymm1                                // across
-  vextracti128 xmm0, ymm0, 0                             // out
-  vmovdqu xmmword ptr [r10 + 0], xmm0                    // out
-  mov r10, qword ptr [rsp + 32]                          // out_1
-  lea r10, [r10 + r9]                                    // out
-  vpunpckhdq ymm0, ymm4, ymm5                            // zipped
-  vpunpckldq ymm1, ymm4, ymm5                            // zipped
-  vaddps ymm0, ymm1, ymm0                                // across
-  vpunpckhdq ymm1, ymm6, ymm7                            // zipped
-  vpunpckldq ymm2, ymm6, ymm7                            // zipped
+  vaddps ymm0, ymm0, ymm4                                // across
+  vpunpckhqdq ymm1, ymm2, ymm3                           // zipped
+  vpunpcklqdq ymm2, ymm2, ymm3                           // zipped
   vaddps ymm1, ymm2, ymm1                                // across
-  vpunpckhqdq ymm2, ymm0, ymm1                           // zipped
-  vpunpcklqdq ymm0, ymm0, ymm1                           // zipped
+  vperm2i128 ymm2, ymm0, ymm1, 0x31                      // moved
+  vperm2i128 ymm0, ymm0, ymm1, 0x20                      // moved
   vaddps ymm0, ymm0, ymm2                                // across
-  vperm2i128 ymm1, ymm0, ymm0, 0x31                      // moved
-  vperm2i128 ymm0, ymm0, ymm0, 0x20                      // moved
-  vaddps ymm0, ymm0, ymm1                                // across
-  vextracti128 xmm0, ymm0, 0                             // out
-  vmovdqu xmmword ptr [r10 + 0], xmm0                    // out
-  mov rbx, qword ptr [rdi + 8*11]                        // rhs_stride
+  mov r9, qword ptr [rsp + 40]                           // dst
+  mov r10, qword ptr [rsp + 48]
+  lea r9, [r9 + r10]                                     // out
+  vextracti128 xmm1, ymm0, 0                             // out
+  vmovdqu xmmword ptr [r9 + 0], xmm1                     // out
+  mov r9, qword ptr [rsp + 32]                           // out_1
+  mov r10, qword ptr [rsp + 48]
+  lea r9, [r9 + r10]                                     // out
+  vextracti128 xmm0, ymm0, 1                             // out
+  vmovdqu xmmword ptr [r9 + 0], xmm0                     // out
+  mov r9, qword ptr [rdi + 8*11]                         // rhs_stride
   mov r10, 4
-  imul rbx, r10
+  imul r9, r10
   mov rbp, 4
-  mov r10, qword ptr [rsp + 40]                          // n
+  mov r10, qword ptr [rsp + 64]                          // n
   cmp r10, rbp
   cmovb r10, rbp
   sub r10, rbp
-  lea r11, [r11 + rbx]                                   // k
+  lea r11, [r11 + r9]                                    // k
+  mov r9, qword ptr [rsp + 48]
   lea r9, [r9 + 16]
-  mov rbx, qword ptr [rsp + 24]                          // bytes
-  mov rbp, qword ptr [rsp + 64]                          // ahead
-  lea rbx, [rbp + rbx]                                   // ahead
+  mov rbp, qword ptr [rsp + 24]                          // bytes
+  lea rbx, [rbx + rbp]                                   // ahead
   sub rcx, 4                                             // next positions
   ja L(positions)
 L(positions_done):
@@ -278,7 +277,7 @@ L(positions_done):
   mov rcx, qword ptr [rdi + 8*13]                        // dst_stride
   mov rsi, 2
   imul rcx, rsi
-  mov rsi, qword ptr [rsp + 48]                          // dst
+  mov rsi, qword ptr [rsp + 40]                          // dst
   lea rcx, [rsi + rcx]                                   // row
   sub rdx, 1                                             // next rows_2
   ja L(rows_2)
@@ -380,8 +379,6 @@ L(k_2):
   sub r13, 1                                             // next k
   ja L(k_2)
 L(k_2_done):
-  mov rbx, qword ptr [rsp + 72]                          // dst
-  lea rbx, [rbx + rsi]                                   // out
   vpunpckhdq ymm4, ymm0, ymm1                            // zipped
   vpunpckldq ymm0, ymm0, ymm1                            // zipped
   vaddps ymm0, ymm0, ymm4                                // across
@@ -394,6 +391,8 @@ L(k_2_done):
   vperm2i128 ymm1, ymm0, ymm0, 0x31                      // moved
   vperm2i128 ymm0, ymm0, ymm0, 0x20                      // moved
   vaddps ymm0, ymm0, ymm1                                // across
+  mov rbx, qword ptr [rsp + 72]                          // dst
+  lea rbx, [rbx + rsi]                                   // out
   vextracti128 xmm0, ymm0, 0                             // out
   vmovdqu xmmword ptr [rbx + 0], xmm0                    // out
   mov rbx, qword ptr [rdi + 8*11]                        // rhs_stride

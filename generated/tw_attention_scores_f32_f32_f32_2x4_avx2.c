@@ -110,7 +110,6 @@ void tw_attention_scores_f32_f32_f32_2x4_avx2(const tw_args* args) {
           k_2 += 32;
           k_3 += 32;
         }
-        uint8_t* out = dst + s_2;
         __m256i zipped =
             _mm256_unpackhi_epi32(_mm256_castps_si256(acc), _mm256_castps_si256(acc_2));
         __m256i zipped_2 =
@@ -121,32 +120,31 @@ void tw_attention_scores_f32_f32_f32_2x4_avx2(const tw_args* args) {
         zipped_2 = _mm256_unpacklo_epi32(_mm256_castps_si256(acc_3), _mm256_castps_si256(acc_4));
         __m256i across_2 = _mm256_castps_si256(_mm256_add_ps(_mm256_castsi256_ps(zipped_2),
             _mm256_castsi256_ps(zipped)));
-        zipped = _mm256_unpackhi_epi64(across, across_2);
-        zipped_2 = _mm256_unpacklo_epi64(across, across_2);
-        across = _mm256_castps_si256(_mm256_add_ps(_mm256_castsi256_ps(zipped_2),
-            _mm256_castsi256_ps(zipped)));
-        __m256i moved = _mm256_permute2x128_si256(across, across, 0x31);
-        __m256i moved_2 = _mm256_permute2x128_si256(across, across, 0x20);
-        __m256 across_3 = _mm256_add_ps(_mm256_castsi256_ps(moved_2), _mm256_castsi256_ps(moved));
-        __m128i out_2 = _mm256_extracti128_si256(_mm256_castps_si256(across_3), 0);
-        _mm_storeu_si128((__m128i *)out, out_2);
-        out = out_1 + s_2;
         zipped = _mm256_unpackhi_epi32(_mm256_castps_si256(acc_5), _mm256_castps_si256(acc_6));
         zipped_2 = _mm256_unpacklo_epi32(_mm256_castps_si256(acc_5), _mm256_castps_si256(acc_6));
-        across = _mm256_castps_si256(_mm256_add_ps(_mm256_castsi256_ps(zipped_2),
+        const __m256i across_3 = _mm256_castps_si256(_mm256_add_ps(_mm256_castsi256_ps(zipped_2),
             _mm256_castsi256_ps(zipped)));
         zipped = _mm256_unpackhi_epi32(_mm256_castps_si256(acc_7), _mm256_castps_si256(acc_8));
         zipped_2 = _mm256_unpacklo_epi32(_mm256_castps_si256(acc_7), _mm256_castps_si256(acc_8));
-        across_2 = _mm256_castps_si256(_mm256_add_ps(_mm256_castsi256_ps(zipped_2),
+        const __m256i across_4 = _mm256_castps_si256(_mm256_add_ps(_mm256_castsi256_ps(zipped_2),
             _mm256_castsi256_ps(zipped)));
         zipped = _mm256_unpackhi_epi64(across, across_2);
         zipped_2 = _mm256_unpacklo_epi64(across, across_2);
         across = _mm256_castps_si256(_mm256_add_ps(_mm256_castsi256_ps(zipped_2),
             _mm256_castsi256_ps(zipped)));
-        moved = _mm256_permute2x128_si256(across, across, 0x31);
-        moved_2 = _mm256_permute2x128_si256(across, across, 0x20);
-        across_3 = _mm256_add_ps(_mm256_castsi256_ps(moved_2), _mm256_castsi256_ps(moved));
-        out_2 = _mm256_extracti128_si256(_mm256_castps_si256(across_3), 0);
+        zipped = _mm256_unpackhi_epi64(across_3, across_4);
+        zipped_2 = _mm256_unpacklo_epi64(across_3, across_4);
+        across_2 = _mm256_castps_si256(_mm256_add_ps(_mm256_castsi256_ps(zipped_2),
+            _mm256_castsi256_ps(zipped)));
+        const __m256i moved = _mm256_permute2x128_si256(across, across_2, 0x31);
+        const __m256i moved_2 = _mm256_permute2x128_si256(across, across_2, 0x20);
+        across = _mm256_castps_si256(_mm256_add_ps(_mm256_castsi256_ps(moved_2),
+            _mm256_castsi256_ps(moved)));
+        uint8_t* out = dst + s_2;
+        __m128i out_2 = _mm256_extracti128_si256(across, 0);
+        _mm_storeu_si128((__m128i *)out, out_2);
+        out = out_1 + s_2;
+        out_2 = _mm256_extracti128_si256(across, 1);
         _mm_storeu_si128((__m128i *)out, out_2);
         n = n > 4 ? n - 4 : 0;
         rhs_at += args->rhs_stride * 4;
@@ -210,7 +208,6 @@ void tw_attention_scores_f32_f32_f32_2x4_avx2(const tw_args* args) {
           k_2 += 32;
           k_3 += 32;
         }
-        uint8_t* const out = dst + s_3;
         __m256i zipped =
             _mm256_unpackhi_epi32(_mm256_castps_si256(acc), _mm256_castps_si256(acc_2));
         __m256i zipped_2 =
@@ -229,6 +226,7 @@ void tw_attention_scores_f32_f32_f32_2x4_avx2(const tw_args* args) {
         const __m256i moved_2 = _mm256_permute2x128_si256(across, across, 0x20);
         const __m256 across_3 =
             _mm256_add_ps(_mm256_castsi256_ps(moved_2), _mm256_castsi256_ps(moved));
+        uint8_t* const out = dst + s_3;
         const __m128i out_2 = _mm256_extracti128_si256(_mm256_castps_si256(across_3), 0);
         _mm_storeu_si128((__m128i *)out, out_2);
         n = n > 4 ? n - 4 : 0;

@@ -219,50 +219,50 @@ L(k):
   subs x23, x23, #1                                      // next k
   b.hi L(k)
 L(k_done):
-  add x20, x2, x15                                       // out
   zip2 v24.4s, v0.4s, v1.4s                              // zipped
   zip1 v0.4s, v0.4s, v1.4s                               // zipped
   fadd v0.4s, v0.4s, v24.4s                              // across
   zip2 v1.4s, v2.4s, v3.4s                               // zipped
   zip1 v2.4s, v2.4s, v3.4s                               // zipped
   fadd v1.4s, v2.4s, v1.4s                               // across
-  zip2 v2.2d, v0.2d, v1.2d                               // zipped
+  zip2 v2.4s, v4.4s, v5.4s                               // zipped
+  zip1 v3.4s, v4.4s, v5.4s                               // zipped
+  fadd v2.4s, v3.4s, v2.4s                               // across
+  zip2 v3.4s, v6.4s, v7.4s                               // zipped
+  zip1 v4.4s, v6.4s, v7.4s                               // zipped
+  fadd v3.4s, v4.4s, v3.4s                               // across
+  zip2 v4.4s, v16.4s, v17.4s                             // zipped
+  zip1 v5.4s, v16.4s, v17.4s                             // zipped
+  fadd v4.4s, v5.4s, v4.4s                               // across
+  zip2 v5.4s, v18.4s, v19.4s                             // zipped
+  zip1 v6.4s, v18.4s, v19.4s                             // zipped
+  fadd v5.4s, v6.4s, v5.4s                               // across
+  zip2 v6.4s, v20.4s, v21.4s                             // zipped
+  zip1 v7.4s, v20.4s, v21.4s                             // zipped
+  fadd v6.4s, v7.4s, v6.4s                               // across
+  zip2 v7.4s, v22.4s, v23.4s                             // zipped
+  zip1 v16.4s, v22.4s, v23.4s                            // zipped
+  fadd v7.4s, v16.4s, v7.4s                              // across
+  zip2 v16.2d, v0.2d, v1.2d                              // zipped
   zip1 v0.2d, v0.2d, v1.2d                               // zipped
-  fadd v0.4s, v0.4s, v2.4s                               // across
+  fadd v0.4s, v0.4s, v16.4s                              // across
+  zip2 v1.2d, v2.2d, v3.2d                               // zipped
+  zip1 v2.2d, v2.2d, v3.2d                               // zipped
+  fadd v1.4s, v2.4s, v1.4s                               // across
+  zip2 v2.2d, v4.2d, v5.2d                               // zipped
+  zip1 v3.2d, v4.2d, v5.2d                               // zipped
+  fadd v2.4s, v3.4s, v2.4s                               // across
+  zip2 v3.2d, v6.2d, v7.2d                               // zipped
+  zip1 v4.2d, v6.2d, v7.2d                               // zipped
+  fadd v3.4s, v4.4s, v3.4s                               // across
+  add x20, x2, x15                                       // out
   str q0, [x20, #0]                                      // across
   add x20, x12, x15                                      // out
-  zip2 v0.4s, v4.4s, v5.4s                               // zipped
-  zip1 v1.4s, v4.4s, v5.4s                               // zipped
-  fadd v0.4s, v1.4s, v0.4s                               // across
-  zip2 v1.4s, v6.4s, v7.4s                               // zipped
-  zip1 v2.4s, v6.4s, v7.4s                               // zipped
-  fadd v1.4s, v2.4s, v1.4s                               // across
-  zip2 v2.2d, v0.2d, v1.2d                               // zipped
-  zip1 v0.2d, v0.2d, v1.2d                               // zipped
-  fadd v0.4s, v0.4s, v2.4s                               // across
-  str q0, [x20, #0]                                      // across
+  str q1, [x20, #0]                                      // across
   add x20, x13, x15                                      // out
-  zip2 v0.4s, v16.4s, v17.4s                             // zipped
-  zip1 v1.4s, v16.4s, v17.4s                             // zipped
-  fadd v0.4s, v1.4s, v0.4s                               // across
-  zip2 v1.4s, v18.4s, v19.4s                             // zipped
-  zip1 v2.4s, v18.4s, v19.4s                             // zipped
-  fadd v1.4s, v2.4s, v1.4s                               // across
-  zip2 v2.2d, v0.2d, v1.2d                               // zipped
-  zip1 v0.2d, v0.2d, v1.2d                               // zipped
-  fadd v0.4s, v0.4s, v2.4s                               // across
-  str q0, [x20, #0]                                      // across
+  str q2, [x20, #0]                                      // across
   add x20, x11, x15                                      // out
-  zip2 v0.4s, v20.4s, v21.4s                             // zipped
-  zip1 v1.4s, v20.4s, v21.4s                             // zipped
-  fadd v0.4s, v1.4s, v0.4s                               // across
-  zip2 v1.4s, v22.4s, v23.4s                             // zipped
-  zip1 v2.4s, v22.4s, v23.4s                             // zipped
-  fadd v1.4s, v2.4s, v1.4s                               // across
-  zip2 v2.2d, v0.2d, v1.2d                               // zipped
-  zip1 v0.2d, v0.2d, v1.2d                               // zipped
-  fadd v0.4s, v0.4s, v2.4s                               // across
-  str q0, [x20, #0]                                      // across
+  str q3, [x20, #0]                                      // across
   ldr x20, [x0, #8*11]                                   // rhs_stride
   mov x21, #4
   mul x20, x20, x21
@@ -374,28 +374,28 @@ L(k_2):
   subs x19, x19, #1                                      // next k
   b.hi L(k_2)
 L(k_2_done):
-  add x15, x2, x11                                       // out
   zip2 v16.4s, v0.4s, v1.4s                              // zipped
   zip1 v0.4s, v0.4s, v1.4s                               // zipped
   fadd v0.4s, v0.4s, v16.4s                              // across
   zip2 v1.4s, v2.4s, v3.4s                               // zipped
   zip1 v2.4s, v2.4s, v3.4s                               // zipped
   fadd v1.4s, v2.4s, v1.4s                               // across
-  zip2 v2.2d, v0.2d, v1.2d                               // zipped
+  zip2 v2.4s, v4.4s, v5.4s                               // zipped
+  zip1 v3.4s, v4.4s, v5.4s                               // zipped
+  fadd v2.4s, v3.4s, v2.4s                               // across
+  zip2 v3.4s, v6.4s, v7.4s                               // zipped
+  zip1 v4.4s, v6.4s, v7.4s                               // zipped
+  fadd v3.4s, v4.4s, v3.4s                               // across
+  zip2 v4.2d, v0.2d, v1.2d                               // zipped
   zip1 v0.2d, v0.2d, v1.2d                               // zipped
-  fadd v0.4s, v0.4s, v2.4s                               // across
+  fadd v0.4s, v0.4s, v4.4s                               // across
+  zip2 v1.2d, v2.2d, v3.2d                               // zipped
+  zip1 v2.2d, v2.2d, v3.2d                               // zipped
+  fadd v1.4s, v2.4s, v1.4s                               // across
+  add x15, x2, x11                                       // out
   str q0, [x15, #0]                                      // across
   add x15, x9, x11                                       // out
-  zip2 v0.4s, v4.4s, v5.4s                               // zipped
-  zip1 v1.4s, v4.4s, v5.4s                               // zipped
-  fadd v0.4s, v1.4s, v0.4s                               // across
-  zip2 v1.4s, v6.4s, v7.4s                               // zipped
-  zip1 v2.4s, v6.4s, v7.4s                               // zipped
-  fadd v1.4s, v2.4s, v1.4s                               // across
-  zip2 v2.2d, v0.2d, v1.2d                               // zipped
-  zip1 v0.2d, v0.2d, v1.2d                               // zipped
-  fadd v0.4s, v0.4s, v2.4s                               // across
-  str q0, [x15, #0]                                      // across
+  str q1, [x15, #0]                                      // across
   ldr x15, [x0, #8*11]                                   // rhs_stride
   mov x16, #4
   mul x15, x15, x16
@@ -493,7 +493,6 @@ L(k_3):
   subs x16, x16, #1                                      // next k
   b.hi L(k_3)
 L(k_3_done):
-  add x13, x2, x9                                        // out
   zip2 v4.4s, v0.4s, v1.4s                               // zipped
   zip1 v0.4s, v0.4s, v1.4s                               // zipped
   fadd v0.4s, v0.4s, v4.4s                               // across
@@ -503,6 +502,7 @@ L(k_3_done):
   zip2 v2.2d, v0.2d, v1.2d                               // zipped
   zip1 v0.2d, v0.2d, v1.2d                               // zipped
   fadd v0.4s, v0.4s, v2.4s                               // across
+  add x13, x2, x9                                        // out
   str q0, [x13, #0]                                      // across
   ldr x13, [x0, #8*11]                                   // rhs_stride
   mov x14, #4

@@ -102,61 +102,61 @@ tw_attention_scores_f32_f32_qai8dx_4x4_avx512f_asm:
   .seh_endprologue
   mov rdi, rcx
 #endif
-  mov qword ptr [rsp + 104], rdi                         // args, kept in the frame
-  mov rax, qword ptr [rsp + 104]                         // args
+  mov qword ptr [rsp + 120], rdi                         // args, kept in the frame
+  mov rax, qword ptr [rsp + 120]                         // args
   mov rax, qword ptr [rax + 8*5]                         // lhs
-  mov rcx, qword ptr [rsp + 104]                         // args
+  mov rcx, qword ptr [rsp + 120]                         // args
   mov rcx, qword ptr [rcx + 8*12]                        // dst
-  mov rdx, qword ptr [rsp + 104]                         // args
+  mov rdx, qword ptr [rsp + 120]                         // args
   mov rdx, qword ptr [rdx + 8*10]                        // rhs
-  mov rsi, qword ptr [rsp + 104]                         // args
+  mov rsi, qword ptr [rsp + 120]                         // args
   mov rsi, qword ptr [rsi + 8*19]                        // rhs_prefetch
   lea rsi, [rdx + rsi]                                   // ahead
-  mov rdi, qword ptr [rsp + 104]                         // args
+  mov rdi, qword ptr [rsp + 120]                         // args
   mov rdi, qword ptr [rdi + 8*3]                         // k
   mov r8, 1
   imul rdi, r8
-  mov r8, qword ptr [rsp + 104]                          // args
+  mov r8, qword ptr [rsp + 120]                          // args
   mov r8, qword ptr [r8 + 8*2]                           // n
   imul r8, rdi                                           // share
   mov qword ptr [rsp + 0], r8                            // share, kept in the frame
-  mov rdi, qword ptr [rsp + 104]                         // args
+  mov rdi, qword ptr [rsp + 120]                         // args
   mov rdi, qword ptr [rdi + 8*20]                        // heads
   test rdi, rdi
   jz L(heads_done)
 L(heads):
   mov qword ptr [rsp + 16], rsi                          // ahead, kept in the frame
   mov qword ptr [rsp + 8], rdx                           // rhs, kept in the frame
-  mov rdx, qword ptr [rsp + 104]                         // args
+  mov rdx, qword ptr [rsp + 120]                         // args
   mov rdx, qword ptr [rdx + 8*1]                         // m
   shr rdx, 2
   test rdx, rdx
   jz L(rows_4_done)
 L(rows_4):
-  mov qword ptr [rsp + 88], rcx                          // dst, kept in the frame
-  mov qword ptr [rsp + 72], rax                          // lhs, kept in the frame
-  mov rax, qword ptr [rsp + 104]                         // args
+  mov qword ptr [rsp + 104], rax                         // lhs, kept in the frame
+  mov qword ptr [rsp + 56], rcx                          // dst, kept in the frame
+  mov rax, qword ptr [rsp + 120]                         // args
   mov rax, qword ptr [rax + 8*2]                         // n
-  mov rcx, qword ptr [rsp + 104]                         // args
+  mov rcx, qword ptr [rsp + 120]                         // args
   mov rcx, qword ptr [rcx + 8*6]                         // lhs_stride
-  mov rsi, qword ptr [rsp + 72]                          // lhs
+  mov rsi, qword ptr [rsp + 104]                         // lhs
   lea rsi, [rsi + rcx]                                   // q_1
   mov qword ptr [rsp + 128], rsi                         // q_1, kept in the frame
   mov rsi, qword ptr [rsp + 128]                         // q_1
   lea rsi, [rsi + rcx]                                   // q_2
   lea rcx, [rsi + rcx]                                   // q_3
-  mov r8, qword ptr [rsp + 104]                          // args
+  mov r8, qword ptr [rsp + 120]                          // args
   mov r8, qword ptr [r8 + 8*13]                          // dst_stride
-  mov r9, qword ptr [rsp + 88]                           // dst
+  mov r9, qword ptr [rsp + 56]                           // dst
   lea r9, [r9 + r8]                                      // out_1
-  mov qword ptr [rsp + 64], r9                           // out_1, kept in the frame
-  mov r9, qword ptr [rsp + 64]                           // out_1
+  mov qword ptr [rsp + 48], r9                           // out_1, kept in the frame
+  mov r9, qword ptr [rsp + 48]                           // out_1
   lea r9, [r9 + r8]                                      // out_2
-  mov qword ptr [rsp + 56], r9                           // out_2, kept in the frame
-  mov r9, qword ptr [rsp + 56]                           // out_2
+  mov qword ptr [rsp + 40], r9                           // out_2, kept in the frame
+  mov r9, qword ptr [rsp + 40]                           // out_2
   lea r8, [r9 + r8]                                      // out_3
   mov qword ptr [rsp + 32], r8                           // out_3, kept in the frame
-  mov r8, qword ptr [rsp + 104]                          // args
+  mov r8, qword ptr [rsp + 120]                          // args
   mov r8, qword ptr [r8 + 8*3]                           // k
   mov r9, 1
   imul r8, r9
@@ -170,13 +170,13 @@ L(rows_4):
   test rax, rax
   jz L(positions_done)
 L(positions):
-  mov qword ptr [rsp + 112], r8                          // , kept in the frame
-  mov qword ptr [rsp + 48], r11                          // ahead, kept in the frame
-  mov qword ptr [rsp + 40], r9                           // n, kept in the frame
-  mov r8, qword ptr [rsp + 104]                          // args
+  mov qword ptr [rsp + 88], r11                          // ahead, kept in the frame
+  mov qword ptr [rsp + 72], r8                           // , kept in the frame
+  mov qword ptr [rsp + 64], r9                           // n, kept in the frame
+  mov r8, qword ptr [rsp + 120]                          // args
   mov r8, qword ptr [r8 + 8*11]                          // rhs_stride
   mov r9, 1
-  mov r11, qword ptr [rsp + 40]                          // n
+  mov r11, qword ptr [rsp + 64]                          // n
   cmp r11, r9
   cmovb r11, r9
   sub r11, r9
@@ -184,7 +184,7 @@ L(positions):
   test r11, r11                                          // k_1
   cmovz r9, r10
   mov r11, 2
-  mov rbx, qword ptr [rsp + 40]                          // n
+  mov rbx, qword ptr [rsp + 64]                          // n
   cmp rbx, r11
   cmovb rbx, r11
   sub rbx, r11
@@ -192,25 +192,25 @@ L(positions):
   test rbx, rbx                                          // k_2
   cmovz r11, r9
   mov rbx, 3
-  mov rbp, qword ptr [rsp + 40]                          // n
+  mov rbp, qword ptr [rsp + 64]                          // n
   cmp rbp, rbx
   cmovb rbp, rbx
   sub rbp, rbx
   lea r8, [r11 + r8]
   test rbp, rbp                                          // k_3
   cmovz r8, r11
-  mov rbx, qword ptr [rsp + 104]                         // args
+  mov rbx, qword ptr [rsp + 120]                         // args
   mov rbx, qword ptr [rbx + 8*19]                        // rhs_prefetch
   mov rbp, 0
   cmp rbx, rbp                                           // unless rhs_prefetch not_equal 
   je L(if_done)
-  mov rbx, qword ptr [rsp + 104]                         // args
+  mov rbx, qword ptr [rsp + 120]                         // args
   mov rbx, qword ptr [rbx + 8*3]                         // k
   mov rbp, 1
   imul rbx, rbp
   mov rbp, 4
   imul rbx, rbp                                          // bytes
-  mov rbp, qword ptr [rsp + 48]                          // ahead
+  mov rbp, qword ptr [rsp + 88]                          // ahead
   test rbx, rbx
   jz L(ahead_done)
 L(ahead):
@@ -239,10 +239,10 @@ L(if_done):
   vpxord zmm13, zmm13, zmm13                             // acc
   vpxord zmm14, zmm14, zmm14                             // acc
   vpxord zmm15, zmm15, zmm15                             // acc
-  mov rbx, qword ptr [rsp + 104]                         // args
+  mov rbx, qword ptr [rsp + 120]                         // args
   mov rbx, qword ptr [rbx + 8*3]                         // k
   shr rbx, 4
-  mov rbp, qword ptr [rsp + 72]                          // lhs
+  mov rbp, qword ptr [rsp + 104]                         // lhs
   mov r12, qword ptr [rsp + 128]                         // q_1
   mov r13, rsi                                           // q_2
   mov r14, rcx                                           // q_3
@@ -290,138 +290,123 @@ L(k):
   sub rbx, 1                                             // next k
   ja L(k)
 L(k_done):
-  mov r8, qword ptr [rsp + 88]                           // dst
-  mov r9, qword ptr [rsp + 112]
-  lea r8, [r8 + r9]                                      // out
   vpunpckhdq zmm16, zmm0, zmm1                           // zipped
   vpunpckldq zmm0, zmm0, zmm1                            // zipped
   vaddps zmm0, zmm0, zmm16                               // across
   vpunpckhdq zmm1, zmm2, zmm3                            // zipped
   vpunpckldq zmm2, zmm2, zmm3                            // zipped
   vaddps zmm1, zmm2, zmm1                                // across
-  vpunpckhqdq zmm2, zmm0, zmm1                           // zipped
+  vpunpckhdq zmm2, zmm4, zmm5                            // zipped
+  vpunpckldq zmm3, zmm4, zmm5                            // zipped
+  vaddps zmm2, zmm3, zmm2                                // across
+  vpunpckhdq zmm3, zmm6, zmm7                            // zipped
+  vpunpckldq zmm4, zmm6, zmm7                            // zipped
+  vaddps zmm3, zmm4, zmm3                                // across
+  vpunpckhdq zmm4, zmm8, zmm9                            // zipped
+  vpunpckldq zmm5, zmm8, zmm9                            // zipped
+  vaddps zmm4, zmm5, zmm4                                // across
+  vpunpckhdq zmm5, zmm10, zmm11                          // zipped
+  vpunpckldq zmm6, zmm10, zmm11                          // zipped
+  vaddps zmm5, zmm6, zmm5                                // across
+  vpunpckhdq zmm6, zmm12, zmm13                          // zipped
+  vpunpckldq zmm7, zmm12, zmm13                          // zipped
+  vaddps zmm6, zmm7, zmm6                                // across
+  vpunpckhdq zmm7, zmm14, zmm15                          // zipped
+  vpunpckldq zmm8, zmm14, zmm15                          // zipped
+  vaddps zmm7, zmm8, zmm7                                // across
+  vpunpckhqdq zmm8, zmm0, zmm1                           // zipped
   vpunpcklqdq zmm0, zmm0, zmm1                           // zipped
-  vaddps zmm0, zmm0, zmm2                                // across
-  vshufi32x4 zmm1, zmm0, zmm0, 221                       // moved
-  vshufi32x4 zmm0, zmm0, zmm0, 136                       // moved
-  vaddps zmm0, zmm0, zmm1                                // across
-  vshufi32x4 zmm1, zmm0, zmm0, 221                       // moved
-  vshufi32x4 zmm0, zmm0, zmm0, 136                       // moved
-  vaddps zmm0, zmm0, zmm1                                // across
-  vextracti32x4 xmm0, zmm0, 0                            // out
-  vmovdqu32 xmmword ptr [r8 + 0], xmm0                   // out
-  mov r8, qword ptr [rsp + 64]                           // out_1
-  mov r9, qword ptr [rsp + 112]
-  lea r8, [r8 + r9]                                      // out
-  vpunpckhdq zmm0, zmm4, zmm5                            // zipped
-  vpunpckldq zmm1, zmm4, zmm5                            // zipped
-  vaddps zmm0, zmm1, zmm0                                // across
-  vpunpckhdq zmm1, zmm6, zmm7                            // zipped
-  vpunpckldq zmm2, zmm6, zmm7                            // zipped
+  vaddps zmm0, zmm0, zmm8                                // across
+  vpunpckhqdq zmm1, zmm2, zmm3                           // zipped
+  vpunpcklqdq zmm2, zmm2, zmm3                           // zipped
   vaddps zmm1, zmm2, zmm1                                // across
-  vpunpckhqdq zmm2, zmm0, zmm1                           // zipped
-  vpunpcklqdq zmm0, zmm0, zmm1                           // zipped
-  vaddps zmm0, zmm0, zmm2                                // across
-  vshufi32x4 zmm1, zmm0, zmm0, 221                       // moved
-  vshufi32x4 zmm0, zmm0, zmm0, 136                       // moved
-  vaddps zmm0, zmm0, zmm1                                // across
-  vshufi32x4 zmm1, zmm0, zmm0, 221                       // moved
-  vshufi32x4 zmm0, zmm0, zmm0, 136                       // moved
-  vaddps zmm0, zmm0, zmm1                                // across
-  vextracti32x4 xmm0, zmm0, 0                            // out
-  vmovdqu32 xmmword ptr [r8 + 0], xmm0                   // out
-  mov r8, qword ptr [rsp + 56]                           // out_2
-  mov r9, qword ptr [rsp + 112]
-  lea r8, [r8 + r9]                                      // out
-  vpunpckhdq zmm0, zmm8, zmm9                            // zipped
-  vpunpckldq zmm1, zmm8, zmm9                            // zipped
-  vaddps zmm0, zmm1, zmm0                                // across
-  vpunpckhdq zmm1, zmm10, zmm11                          // zipped
-  vpunpckldq zmm2, zmm10, zmm11                          // zipped
+  vpunpckhqdq zmm2, zmm4, zmm5                           // zipped
+  vpunpcklqdq zmm3, zmm4, zmm5                           // zipped
+  vaddps zmm2, zmm3, zmm2                                // across
+  vpunpckhqdq zmm3, zmm6, zmm7                           // zipped
+  vpunpcklqdq zmm4, zmm6, zmm7                           // zipped
+  vaddps zmm3, zmm4, zmm3                                // across
+  vshufi32x4 zmm4, zmm0, zmm1, 221                       // moved
+  vshufi32x4 zmm0, zmm0, zmm1, 136                       // moved
+  vaddps zmm0, zmm0, zmm4                                // across
+  vshufi32x4 zmm1, zmm2, zmm3, 221                       // moved
+  vshufi32x4 zmm2, zmm2, zmm3, 136                       // moved
   vaddps zmm1, zmm2, zmm1                                // across
-  vpunpckhqdq zmm2, zmm0, zmm1                           // zipped
-  vpunpcklqdq zmm0, zmm0, zmm1                           // zipped
+  vshufi32x4 zmm2, zmm0, zmm1, 221                       // moved
+  vshufi32x4 zmm0, zmm0, zmm1, 136                       // moved
   vaddps zmm0, zmm0, zmm2                                // across
-  vshufi32x4 zmm1, zmm0, zmm0, 221                       // moved
-  vshufi32x4 zmm0, zmm0, zmm0, 136                       // moved
-  vaddps zmm0, zmm0, zmm1                                // across
-  vshufi32x4 zmm1, zmm0, zmm0, 221                       // moved
-  vshufi32x4 zmm0, zmm0, zmm0, 136                       // moved
-  vaddps zmm0, zmm0, zmm1                                // across
-  vextracti32x4 xmm0, zmm0, 0                            // out
-  vmovdqu32 xmmword ptr [r8 + 0], xmm0                   // out
+  mov r8, qword ptr [rsp + 56]                           // dst
+  mov r9, qword ptr [rsp + 72]
+  lea r8, [r8 + r9]                                      // out
+  vextracti32x4 xmm1, zmm0, 0                            // out
+  vmovdqu32 xmmword ptr [r8 + 0], xmm1                   // out
+  mov r8, qword ptr [rsp + 48]                           // out_1
+  mov r9, qword ptr [rsp + 72]
+  lea r8, [r8 + r9]                                      // out
+  vextracti32x4 xmm1, zmm0, 1                            // out
+  vmovdqu32 xmmword ptr [r8 + 0], xmm1                   // out
+  mov r8, qword ptr [rsp + 40]                           // out_2
+  mov r9, qword ptr [rsp + 72]
+  lea r8, [r8 + r9]                                      // out
+  vextracti32x4 xmm1, zmm0, 2                            // out
+  vmovdqu32 xmmword ptr [r8 + 0], xmm1                   // out
   mov r8, qword ptr [rsp + 32]                           // out_3
-  mov r9, qword ptr [rsp + 112]
+  mov r9, qword ptr [rsp + 72]
   lea r8, [r8 + r9]                                      // out
-  vpunpckhdq zmm0, zmm12, zmm13                          // zipped
-  vpunpckldq zmm1, zmm12, zmm13                          // zipped
-  vaddps zmm0, zmm1, zmm0                                // across
-  vpunpckhdq zmm1, zmm14, zmm15                          // zipped
-  vpunpckldq zmm2, zmm14, zmm15                          // zipped
-  vaddps zmm1, zmm2, zmm1                                // across
-  vpunpckhqdq zmm2, zmm0, zmm1                           // zipped
-  vpunpcklqdq zmm0, zmm0, zmm1                           // zipped
-  vaddps zmm0, zmm0, zmm2                                // across
-  vshufi32x4 zmm1, zmm0, zmm0, 221                       // moved
-  vshufi32x4 zmm0, zmm0, zmm0, 136                       // moved
-  vaddps zmm0, zmm0, zmm1                                // across
-  vshufi32x4 zmm1, zmm0, zmm0, 221                       // moved
-  vshufi32x4 zmm0, zmm0, zmm0, 136                       // moved
-  vaddps zmm0, zmm0, zmm1                                // across
-  vextracti32x4 xmm0, zmm0, 0                            // out
+  vextracti32x4 xmm0, zmm0, 3                            // out
   vmovdqu32 xmmword ptr [r8 + 0], xmm0                   // out
-  mov r8, qword ptr [rsp + 104]                          // args
+  mov r8, qword ptr [rsp + 120]                          // args
   mov r8, qword ptr [r8 + 8*11]                          // rhs_stride
   mov r9, 4
   imul r8, r9
   mov r11, 4
-  mov r9, qword ptr [rsp + 40]                           // n
+  mov r9, qword ptr [rsp + 64]                           // n
   cmp r9, r11
   cmovb r9, r11
   sub r9, r11
   lea r10, [r10 + r8]                                    // k
-  mov r8, qword ptr [rsp + 112]
+  mov r8, qword ptr [rsp + 72]
   lea r8, [r8 + 16]
   mov r11, qword ptr [rsp + 24]                          // bytes
-  mov rbx, qword ptr [rsp + 48]                          // ahead
+  mov rbx, qword ptr [rsp + 88]                          // ahead
   lea r11, [rbx + r11]                                   // ahead
   sub rax, 4                                             // next positions
   ja L(positions)
 L(positions_done):
-  mov rax, qword ptr [rsp + 104]                         // args
+  mov rax, qword ptr [rsp + 120]                         // args
   mov rax, qword ptr [rax + 8*6]                         // lhs_stride
   mov rcx, 4
   imul rax, rcx
-  mov rcx, qword ptr [rsp + 72]                          // lhs
+  mov rcx, qword ptr [rsp + 104]                         // lhs
   lea rax, [rcx + rax]                                   // row
-  mov rcx, qword ptr [rsp + 104]                         // args
+  mov rcx, qword ptr [rsp + 120]                         // args
   mov rcx, qword ptr [rcx + 8*13]                        // dst_stride
   mov rsi, 4
   imul rcx, rsi
-  mov rsi, qword ptr [rsp + 88]                          // dst
+  mov rsi, qword ptr [rsp + 56]                          // dst
   lea rcx, [rsi + rcx]                                   // row
   sub rdx, 1                                             // next rows_4
   ja L(rows_4)
 L(rows_4_done):
-  mov rdx, qword ptr [rsp + 104]                         // args
+  mov rdx, qword ptr [rsp + 120]                         // args
   mov rdx, qword ptr [rdx + 8*1]                         // m
   shr rdx, 1
   and rdx, 1
   test rdx, rdx
   jz L(rows_2_done)
 L(rows_2):
-  mov qword ptr [rsp + 136], rcx                         // dst, kept in the frame
-  mov rcx, qword ptr [rsp + 104]                         // args
+  mov qword ptr [rsp + 112], rcx                         // dst, kept in the frame
+  mov rcx, qword ptr [rsp + 120]                         // args
   mov rcx, qword ptr [rcx + 8*2]                         // n
-  mov rsi, qword ptr [rsp + 104]                         // args
+  mov rsi, qword ptr [rsp + 120]                         // args
   mov rsi, qword ptr [rsi + 8*6]                         // lhs_stride
   lea rsi, [rax + rsi]                                   // q_1
-  mov r8, qword ptr [rsp + 104]                          // args
+  mov r8, qword ptr [rsp + 120]                          // args
   mov r8, qword ptr [r8 + 8*13]                          // dst_stride
-  mov r9, qword ptr [rsp + 136]                          // dst
+  mov r9, qword ptr [rsp + 112]                          // dst
   lea r8, [r9 + r8]                                      // out_1
   mov qword ptr [rsp + 96], r8                           // out_1, kept in the frame
-  mov r8, qword ptr [rsp + 104]                          // args
+  mov r8, qword ptr [rsp + 120]                          // args
   mov r8, qword ptr [r8 + 8*3]                           // k
   mov r9, 1
   imul r8, r9
@@ -435,39 +420,39 @@ L(rows_2):
   test rcx, rcx
   jz L(positions_2_done)
 L(positions_2):
-  mov qword ptr [rsp + 120], r9                          // n, kept in the frame
-  mov r9, qword ptr [rsp + 104]                          // args
-  mov r9, qword ptr [r9 + 8*11]                          // rhs_stride
+  mov qword ptr [rsp + 136], r8                          // , kept in the frame
+  mov r8, qword ptr [rsp + 120]                          // args
+  mov r8, qword ptr [r8 + 8*11]                          // rhs_stride
   mov rbx, 1
-  mov rbp, qword ptr [rsp + 120]                         // n
+  mov rbp, r9                                            // n
   cmp rbp, rbx
   cmovb rbp, rbx
   sub rbp, rbx
-  lea rbx, [r10 + r9]
+  lea rbx, [r10 + r8]
   test rbp, rbp                                          // k_1
   cmovz rbx, r10
   mov rbp, 2
-  mov r12, qword ptr [rsp + 120]                         // n
+  mov r12, r9                                            // n
   cmp r12, rbp
   cmovb r12, rbp
   sub r12, rbp
-  lea rbp, [rbx + r9]
+  lea rbp, [rbx + r8]
   test r12, r12                                          // k_2
   cmovz rbp, rbx
   mov r12, 3
-  mov r13, qword ptr [rsp + 120]                         // n
+  mov r13, r9                                            // n
   cmp r13, r12
   cmovb r13, r12
   sub r13, r12
-  lea r9, [rbp + r9]
+  lea r8, [rbp + r8]
   test r13, r13                                          // k_3
-  cmovz r9, rbp
-  mov r12, qword ptr [rsp + 104]                         // args
+  cmovz r8, rbp
+  mov r12, qword ptr [rsp + 120]                         // args
   mov r12, qword ptr [r12 + 8*19]                        // rhs_prefetch
   mov r13, 0
   cmp r12, r13                                           // unless rhs_prefetch not_equal 
   je L(if_2_done)
-  mov r12, qword ptr [rsp + 104]                         // args
+  mov r12, qword ptr [rsp + 120]                         // args
   mov r12, qword ptr [r12 + 8*3]                         // k
   mov r13, 1
   imul r12, r13
@@ -494,7 +479,7 @@ L(if_2_done):
   vpxord zmm5, zmm5, zmm5                                // acc
   vpxord zmm6, zmm6, zmm6                                // acc
   vpxord zmm7, zmm7, zmm7                                // acc
-  mov r12, qword ptr [rsp + 104]                         // args
+  mov r12, qword ptr [rsp + 120]                         // args
   mov r12, qword ptr [r12 + 8*3]                         // k
   shr r12, 4
   mov r13, rax                                           // lhs
@@ -518,7 +503,7 @@ L(k_2):
   vcvtdq2ps zmm10, zmm10                                 // k
   vfmadd231ps zmm2, zmm10, zmm8                          // acc
   vfmadd231ps zmm6, zmm10, zmm9                          // acc
-  vpmovsxbd zmm10, xmmword ptr [r9 + 0]                  // k
+  vpmovsxbd zmm10, xmmword ptr [r8 + 0]                  // k
   vcvtdq2ps zmm10, zmm10                                 // k
   vfmadd231ps zmm3, zmm10, zmm8                          // acc
   vfmadd231ps zmm7, zmm10, zmm9                          // acc
@@ -527,88 +512,84 @@ L(k_2):
   lea r15, [r15 + 16]
   lea rbx, [rbx + 16]
   lea rbp, [rbp + 16]
-  lea r9, [r9 + 16]
+  lea r8, [r8 + 16]
   sub r12, 1                                             // next k
   ja L(k_2)
 L(k_2_done):
-  mov r9, qword ptr [rsp + 136]                          // dst
-  lea r9, [r9 + r8]                                      // out
   vpunpckhdq zmm8, zmm0, zmm1                            // zipped
   vpunpckldq zmm0, zmm0, zmm1                            // zipped
   vaddps zmm0, zmm0, zmm8                                // across
   vpunpckhdq zmm1, zmm2, zmm3                            // zipped
   vpunpckldq zmm2, zmm2, zmm3                            // zipped
   vaddps zmm1, zmm2, zmm1                                // across
-  vpunpckhqdq zmm2, zmm0, zmm1                           // zipped
+  vpunpckhdq zmm2, zmm4, zmm5                            // zipped
+  vpunpckldq zmm3, zmm4, zmm5                            // zipped
+  vaddps zmm2, zmm3, zmm2                                // across
+  vpunpckhdq zmm3, zmm6, zmm7                            // zipped
+  vpunpckldq zmm4, zmm6, zmm7                            // zipped
+  vaddps zmm3, zmm4, zmm3                                // across
+  vpunpckhqdq zmm4, zmm0, zmm1                           // zipped
   vpunpcklqdq zmm0, zmm0, zmm1                           // zipped
-  vaddps zmm0, zmm0, zmm2                                // across
-  vshufi32x4 zmm1, zmm0, zmm0, 221                       // moved
-  vshufi32x4 zmm0, zmm0, zmm0, 136                       // moved
-  vaddps zmm0, zmm0, zmm1                                // across
-  vshufi32x4 zmm1, zmm0, zmm0, 221                       // moved
-  vshufi32x4 zmm0, zmm0, zmm0, 136                       // moved
-  vaddps zmm0, zmm0, zmm1                                // across
-  vextracti32x4 xmm0, zmm0, 0                            // out
-  vmovdqu32 xmmword ptr [r9 + 0], xmm0                   // out
-  mov r9, qword ptr [rsp + 96]                           // out_1
-  lea r9, [r9 + r8]                                      // out
-  vpunpckhdq zmm0, zmm4, zmm5                            // zipped
-  vpunpckldq zmm1, zmm4, zmm5                            // zipped
-  vaddps zmm0, zmm1, zmm0                                // across
-  vpunpckhdq zmm1, zmm6, zmm7                            // zipped
-  vpunpckldq zmm2, zmm6, zmm7                            // zipped
+  vaddps zmm0, zmm0, zmm4                                // across
+  vpunpckhqdq zmm1, zmm2, zmm3                           // zipped
+  vpunpcklqdq zmm2, zmm2, zmm3                           // zipped
   vaddps zmm1, zmm2, zmm1                                // across
-  vpunpckhqdq zmm2, zmm0, zmm1                           // zipped
-  vpunpcklqdq zmm0, zmm0, zmm1                           // zipped
+  vshufi32x4 zmm2, zmm0, zmm1, 221                       // moved
+  vshufi32x4 zmm0, zmm0, zmm1, 136                       // moved
   vaddps zmm0, zmm0, zmm2                                // across
   vshufi32x4 zmm1, zmm0, zmm0, 221                       // moved
   vshufi32x4 zmm0, zmm0, zmm0, 136                       // moved
   vaddps zmm0, zmm0, zmm1                                // across
-  vshufi32x4 zmm1, zmm0, zmm0, 221                       // moved
-  vshufi32x4 zmm0, zmm0, zmm0, 136                       // moved
-  vaddps zmm0, zmm0, zmm1                                // across
-  vextracti32x4 xmm0, zmm0, 0                            // out
-  vmovdqu32 xmmword ptr [r9 + 0], xmm0                   // out
-  mov r9, qword ptr [rsp + 104]                          // args
-  mov rbx, qword ptr [r9 + 8*11]                         // rhs_stride
-  mov r9, 4
-  imul rbx, r9
-  mov rbp, 4
-  mov r9, qword ptr [rsp + 120]                          // n
-  cmp r9, rbp
-  cmovb r9, rbp
-  sub r9, rbp
-  lea r10, [r10 + rbx]                                   // k
+  mov r8, qword ptr [rsp + 112]                          // dst
+  mov rbx, qword ptr [rsp + 136]
+  lea r8, [r8 + rbx]                                     // out
+  vextracti32x4 xmm1, zmm0, 0                            // out
+  vmovdqu32 xmmword ptr [r8 + 0], xmm1                   // out
+  mov r8, qword ptr [rsp + 96]                           // out_1
+  mov rbx, qword ptr [rsp + 136]
+  lea r8, [r8 + rbx]                                     // out
+  vextracti32x4 xmm0, zmm0, 1                            // out
+  vmovdqu32 xmmword ptr [r8 + 0], xmm0                   // out
+  mov r8, qword ptr [rsp + 120]                          // args
+  mov r8, qword ptr [r8 + 8*11]                          // rhs_stride
+  mov rbx, 4
+  imul r8, rbx
+  mov rbx, 4
+  cmp r9, rbx
+  cmovb r9, rbx
+  sub r9, rbx
+  lea r10, [r10 + r8]                                    // k
+  mov r8, qword ptr [rsp + 136]
   lea r8, [r8 + 16]
   mov rbx, qword ptr [rsp + 80]                          // bytes
   lea r11, [r11 + rbx]                                   // ahead
   sub rcx, 4                                             // next positions
   ja L(positions_2)
 L(positions_2_done):
-  mov rcx, qword ptr [rsp + 104]                         // args
+  mov rcx, qword ptr [rsp + 120]                         // args
   mov rcx, qword ptr [rcx + 8*6]                         // lhs_stride
   mov rsi, 2
   imul rcx, rsi
   lea rax, [rax + rcx]                                   // row
-  mov rcx, qword ptr [rsp + 104]                         // args
+  mov rcx, qword ptr [rsp + 120]                         // args
   mov rcx, qword ptr [rcx + 8*13]                        // dst_stride
   mov rsi, 2
   imul rcx, rsi
-  mov rsi, qword ptr [rsp + 136]                         // dst
+  mov rsi, qword ptr [rsp + 112]                         // dst
   lea rcx, [rsi + rcx]                                   // row
   sub rdx, 1                                             // next rows_2
   ja L(rows_2)
 L(rows_2_done):
-  mov rdx, qword ptr [rsp + 104]                         // args
+  mov rdx, qword ptr [rsp + 120]                         // args
   mov rdx, qword ptr [rdx + 8*1]                         // m
   shr rdx, 0
   and rdx, 1
   test rdx, rdx
   jz L(rows_1_done)
 L(rows_1):
-  mov rsi, qword ptr [rsp + 104]                         // args
+  mov rsi, qword ptr [rsp + 120]                         // args
   mov rsi, qword ptr [rsi + 8*2]                         // n
-  mov r8, qword ptr [rsp + 104]                          // args
+  mov r8, qword ptr [rsp + 120]                          // args
   mov r8, qword ptr [r8 + 8*3]                           // k
   mov r9, 1
   imul r8, r9
@@ -622,7 +603,7 @@ L(rows_1):
   test rsi, rsi
   jz L(positions_3_done)
 L(positions_3):
-  mov rbx, qword ptr [rsp + 104]                         // args
+  mov rbx, qword ptr [rsp + 120]                         // args
   mov rbx, qword ptr [rbx + 8*11]                        // rhs_stride
   mov rbp, 1
   mov r12, r9                                            // n
@@ -648,12 +629,12 @@ L(positions_3):
   lea rbx, [r12 + rbx]
   test r14, r14                                          // k_3
   cmovz rbx, r12
-  mov r13, qword ptr [rsp + 104]                         // args
+  mov r13, qword ptr [rsp + 120]                         // args
   mov r13, qword ptr [r13 + 8*19]                        // rhs_prefetch
   mov r14, 0
   cmp r13, r14                                           // unless rhs_prefetch not_equal 
   je L(if_3_done)
-  mov r13, qword ptr [rsp + 104]                         // args
+  mov r13, qword ptr [rsp + 120]                         // args
   mov r13, qword ptr [r13 + 8*3]                         // k
   mov r14, 1
   imul r13, r14
@@ -676,7 +657,7 @@ L(if_3_done):
   vpxord zmm1, zmm1, zmm1                                // acc
   vpxord zmm2, zmm2, zmm2                                // acc
   vpxord zmm3, zmm3, zmm3                                // acc
-  mov r13, qword ptr [rsp + 104]                         // args
+  mov r13, qword ptr [rsp + 120]                         // args
   mov r13, qword ptr [r13 + 8*3]                         // k
   shr r13, 4
   mov r14, rax                                           // lhs
@@ -706,7 +687,6 @@ L(k_3):
   sub r13, 1                                             // next k
   ja L(k_3)
 L(k_3_done):
-  lea rbx, [rcx + r8]                                    // out
   vpunpckhdq zmm4, zmm0, zmm1                            // zipped
   vpunpckldq zmm0, zmm0, zmm1                            // zipped
   vaddps zmm0, zmm0, zmm4                                // across
@@ -722,9 +702,10 @@ L(k_3_done):
   vshufi32x4 zmm1, zmm0, zmm0, 221                       // moved
   vshufi32x4 zmm0, zmm0, zmm0, 136                       // moved
   vaddps zmm0, zmm0, zmm1                                // across
+  lea rbx, [rcx + r8]                                    // out
   vextracti32x4 xmm0, zmm0, 0                            // out
   vmovdqu32 xmmword ptr [rbx + 0], xmm0                  // out
-  mov rbx, qword ptr [rsp + 104]                         // args
+  mov rbx, qword ptr [rsp + 120]                         // args
   mov rbx, qword ptr [rbx + 8*11]                        // rhs_stride
   mov rbp, 4
   imul rbx, rbp
@@ -739,12 +720,12 @@ L(k_3_done):
   sub rsi, 4                                             // next positions
   ja L(positions_3)
 L(positions_3_done):
-  mov rsi, qword ptr [rsp + 104]                         // args
+  mov rsi, qword ptr [rsp + 120]                         // args
   mov rsi, qword ptr [rsi + 8*6]                         // lhs_stride
   mov r8, 1
   imul rsi, r8
   lea rax, [rax + rsi]                                   // row
-  mov rsi, qword ptr [rsp + 104]                         // args
+  mov rsi, qword ptr [rsp + 120]                         // args
   mov rsi, qword ptr [rsi + 8*13]                        // dst_stride
   mov r8, 1
   imul rsi, r8
@@ -752,7 +733,7 @@ L(positions_3_done):
   sub rdx, 1                                             // next rows_1
   ja L(rows_1)
 L(rows_1_done):
-  mov rdx, qword ptr [rsp + 104]                         // args
+  mov rdx, qword ptr [rsp + 120]                         // args
   mov rdx, qword ptr [rdx + 8*21]                        // rhs_head_stride
   mov rsi, qword ptr [rsp + 8]                           // rhs
   lea rdx, [rsi + rdx]                                   // head

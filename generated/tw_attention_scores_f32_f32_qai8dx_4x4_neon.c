@@ -137,59 +137,62 @@ void tw_attention_scores_f32_f32_qai8dx_4x4_neon(const tw_args* args) {
           k_2 += 4;
           k_3 += 4;
         }
-        uint8_t* out = dst + s_2;
         uint32x4_t zipped = vzip2q_u32(vreinterpretq_u32_f32(acc), vreinterpretq_u32_f32(acc_2));
         uint32x4_t zipped_2 = vzip1q_u32(vreinterpretq_u32_f32(acc), vreinterpretq_u32_f32(acc_2));
-        uint64x2_t across = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
+        const uint64x2_t across = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
             vreinterpretq_f32_u32(zipped)));
         zipped = vzip2q_u32(vreinterpretq_u32_f32(acc_3), vreinterpretq_u32_f32(acc_4));
         zipped_2 = vzip1q_u32(vreinterpretq_u32_f32(acc_3), vreinterpretq_u32_f32(acc_4));
-        uint64x2_t across_2 = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
+        const uint64x2_t across_2 = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
             vreinterpretq_f32_u32(zipped)));
-        uint64x2_t zipped_3 = vzip2q_u64(across, across_2);
-        uint64x2_t zipped_4 = vzip1q_u64(across, across_2);
-        float32x4_t across_3 =
-            vaddq_f32(vreinterpretq_f32_u64(zipped_4), vreinterpretq_f32_u64(zipped_3));
-        vst1q_s8((int8_t *)out, vreinterpretq_s8_f32(across_3));
-        out = out_1 + s_2;
         zipped = vzip2q_u32(vreinterpretq_u32_f32(acc_5), vreinterpretq_u32_f32(acc_6));
         zipped_2 = vzip1q_u32(vreinterpretq_u32_f32(acc_5), vreinterpretq_u32_f32(acc_6));
-        across = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
+        const uint64x2_t across_3 = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
             vreinterpretq_f32_u32(zipped)));
         zipped = vzip2q_u32(vreinterpretq_u32_f32(acc_7), vreinterpretq_u32_f32(acc_8));
         zipped_2 = vzip1q_u32(vreinterpretq_u32_f32(acc_7), vreinterpretq_u32_f32(acc_8));
-        across_2 = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
+        const uint64x2_t across_4 = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
             vreinterpretq_f32_u32(zipped)));
-        zipped_3 = vzip2q_u64(across, across_2);
-        zipped_4 = vzip1q_u64(across, across_2);
-        across_3 = vaddq_f32(vreinterpretq_f32_u64(zipped_4), vreinterpretq_f32_u64(zipped_3));
-        vst1q_s8((int8_t *)out, vreinterpretq_s8_f32(across_3));
-        out = out_2 + s_2;
         zipped = vzip2q_u32(vreinterpretq_u32_f32(acc_9), vreinterpretq_u32_f32(acc_10));
         zipped_2 = vzip1q_u32(vreinterpretq_u32_f32(acc_9), vreinterpretq_u32_f32(acc_10));
-        across = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
+        const uint64x2_t across_5 = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
             vreinterpretq_f32_u32(zipped)));
         zipped = vzip2q_u32(vreinterpretq_u32_f32(acc_11), vreinterpretq_u32_f32(acc_12));
         zipped_2 = vzip1q_u32(vreinterpretq_u32_f32(acc_11), vreinterpretq_u32_f32(acc_12));
-        across_2 = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
+        const uint64x2_t across_6 = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
             vreinterpretq_f32_u32(zipped)));
-        zipped_3 = vzip2q_u64(across, across_2);
-        zipped_4 = vzip1q_u64(across, across_2);
-        across_3 = vaddq_f32(vreinterpretq_f32_u64(zipped_4), vreinterpretq_f32_u64(zipped_3));
-        vst1q_s8((int8_t *)out, vreinterpretq_s8_f32(across_3));
-        out = out_3 + s_2;
         zipped = vzip2q_u32(vreinterpretq_u32_f32(acc_13), vreinterpretq_u32_f32(acc_14));
         zipped_2 = vzip1q_u32(vreinterpretq_u32_f32(acc_13), vreinterpretq_u32_f32(acc_14));
-        across = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
+        const uint64x2_t across_7 = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
             vreinterpretq_f32_u32(zipped)));
         zipped = vzip2q_u32(vreinterpretq_u32_f32(acc_15), vreinterpretq_u32_f32(acc_16));
         zipped_2 = vzip1q_u32(vreinterpretq_u32_f32(acc_15), vreinterpretq_u32_f32(acc_16));
-        across_2 = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
+        const uint64x2_t across_8 = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
             vreinterpretq_f32_u32(zipped)));
-        zipped_3 = vzip2q_u64(across, across_2);
-        zipped_4 = vzip1q_u64(across, across_2);
-        across_3 = vaddq_f32(vreinterpretq_f32_u64(zipped_4), vreinterpretq_f32_u64(zipped_3));
-        vst1q_s8((int8_t *)out, vreinterpretq_s8_f32(across_3));
+        uint64x2_t zipped_3 = vzip2q_u64(across, across_2);
+        uint64x2_t zipped_4 = vzip1q_u64(across, across_2);
+        const float32x4_t across_9 =
+            vaddq_f32(vreinterpretq_f32_u64(zipped_4), vreinterpretq_f32_u64(zipped_3));
+        zipped_3 = vzip2q_u64(across_3, across_4);
+        zipped_4 = vzip1q_u64(across_3, across_4);
+        const float32x4_t across_10 =
+            vaddq_f32(vreinterpretq_f32_u64(zipped_4), vreinterpretq_f32_u64(zipped_3));
+        zipped_3 = vzip2q_u64(across_5, across_6);
+        zipped_4 = vzip1q_u64(across_5, across_6);
+        const float32x4_t across_11 =
+            vaddq_f32(vreinterpretq_f32_u64(zipped_4), vreinterpretq_f32_u64(zipped_3));
+        zipped_3 = vzip2q_u64(across_7, across_8);
+        zipped_4 = vzip1q_u64(across_7, across_8);
+        const float32x4_t across_12 =
+            vaddq_f32(vreinterpretq_f32_u64(zipped_4), vreinterpretq_f32_u64(zipped_3));
+        uint8_t* out = dst + s_2;
+        vst1q_s8((int8_t *)out, vreinterpretq_s8_f32(across_9));
+        out = out_1 + s_2;
+        vst1q_s8((int8_t *)out, vreinterpretq_s8_f32(across_10));
+        out = out_2 + s_2;
+        vst1q_s8((int8_t *)out, vreinterpretq_s8_f32(across_11));
+        out = out_3 + s_2;
+        vst1q_s8((int8_t *)out, vreinterpretq_s8_f32(across_12));
         n = n > 4 ? n - 4 : 0;
         rhs_at += args->rhs_stride * 4;
         s_2 += 16;
@@ -269,33 +272,34 @@ void tw_attention_scores_f32_f32_qai8dx_4x4_neon(const tw_args* args) {
           k_2 += 4;
           k_3 += 4;
         }
-        uint8_t* out = dst + s_3;
         uint32x4_t zipped = vzip2q_u32(vreinterpretq_u32_f32(acc), vreinterpretq_u32_f32(acc_2));
         uint32x4_t zipped_2 = vzip1q_u32(vreinterpretq_u32_f32(acc), vreinterpretq_u32_f32(acc_2));
-        uint64x2_t across = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
+        const uint64x2_t across = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
             vreinterpretq_f32_u32(zipped)));
         zipped = vzip2q_u32(vreinterpretq_u32_f32(acc_3), vreinterpretq_u32_f32(acc_4));
         zipped_2 = vzip1q_u32(vreinterpretq_u32_f32(acc_3), vreinterpretq_u32_f32(acc_4));
-        uint64x2_t across_2 = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
+        const uint64x2_t across_2 = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
             vreinterpretq_f32_u32(zipped)));
-        uint64x2_t zipped_3 = vzip2q_u64(across, across_2);
-        uint64x2_t zipped_4 = vzip1q_u64(across, across_2);
-        float32x4_t across_3 =
-            vaddq_f32(vreinterpretq_f32_u64(zipped_4), vreinterpretq_f32_u64(zipped_3));
-        vst1q_s8((int8_t *)out, vreinterpretq_s8_f32(across_3));
-        out = out_1 + s_3;
         zipped = vzip2q_u32(vreinterpretq_u32_f32(acc_5), vreinterpretq_u32_f32(acc_6));
         zipped_2 = vzip1q_u32(vreinterpretq_u32_f32(acc_5), vreinterpretq_u32_f32(acc_6));
-        across = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
+        const uint64x2_t across_3 = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
             vreinterpretq_f32_u32(zipped)));
         zipped = vzip2q_u32(vreinterpretq_u32_f32(acc_7), vreinterpretq_u32_f32(acc_8));
         zipped_2 = vzip1q_u32(vreinterpretq_u32_f32(acc_7), vreinterpretq_u32_f32(acc_8));
-        across_2 = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
+        const uint64x2_t across_4 = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
             vreinterpretq_f32_u32(zipped)));
-        zipped_3 = vzip2q_u64(across, across_2);
-        zipped_4 = vzip1q_u64(across, across_2);
-        across_3 = vaddq_f32(vreinterpretq_f32_u64(zipped_4), vreinterpretq_f32_u64(zipped_3));
-        vst1q_s8((int8_t *)out, vreinterpretq_s8_f32(across_3));
+        uint64x2_t zipped_3 = vzip2q_u64(across, across_2);
+        uint64x2_t zipped_4 = vzip1q_u64(across, across_2);
+        const float32x4_t across_5 =
+            vaddq_f32(vreinterpretq_f32_u64(zipped_4), vreinterpretq_f32_u64(zipped_3));
+        zipped_3 = vzip2q_u64(across_3, across_4);
+        zipped_4 = vzip1q_u64(across_3, across_4);
+        const float32x4_t across_6 =
+            vaddq_f32(vreinterpretq_f32_u64(zipped_4), vreinterpretq_f32_u64(zipped_3));
+        uint8_t* out = dst + s_3;
+        vst1q_s8((int8_t *)out, vreinterpretq_s8_f32(across_5));
+        out = out_1 + s_3;
+        vst1q_s8((int8_t *)out, vreinterpretq_s8_f32(across_6));
         n = n > 4 ? n - 4 : 0;
         rhs_at += args->rhs_stride * 4;
         s_3 += 16;
@@ -362,7 +366,6 @@ void tw_attention_scores_f32_f32_qai8dx_4x4_neon(const tw_args* args) {
           k_2 += 4;
           k_3 += 4;
         }
-        uint8_t* const out = dst + s_4;
         uint32x4_t zipped = vzip2q_u32(vreinterpretq_u32_f32(acc), vreinterpretq_u32_f32(acc_2));
         uint32x4_t zipped_2 = vzip1q_u32(vreinterpretq_u32_f32(acc), vreinterpretq_u32_f32(acc_2));
         const uint64x2_t across = vreinterpretq_u64_f32(vaddq_f32(vreinterpretq_f32_u32(zipped_2),
@@ -375,6 +378,7 @@ void tw_attention_scores_f32_f32_qai8dx_4x4_neon(const tw_args* args) {
         const uint64x2_t zipped_4 = vzip1q_u64(across, across_2);
         const float32x4_t across_3 =
             vaddq_f32(vreinterpretq_f32_u64(zipped_4), vreinterpretq_f32_u64(zipped_3));
+        uint8_t* const out = dst + s_4;
         vst1q_s8((int8_t *)out, vreinterpretq_s8_f32(across_3));
         n = n > 4 ? n - 4 : 0;
         rhs_at += args->rhs_stride * 4;

@@ -230,7 +230,6 @@ void tw_attention_scores_f32_f32_qsi4c32_1x4_avx2(const tw_args* args) {
         k_2 += 18;
         k_3 += 18;
       }
-      uint8_t* const out = dst + s_2;
       __m256i zipped = _mm256_unpackhi_epi32(_mm256_castps_si256(acc), _mm256_castps_si256(acc_2));
       __m256i zipped_2 =
           _mm256_unpacklo_epi32(_mm256_castps_si256(acc), _mm256_castps_si256(acc_2));
@@ -248,6 +247,7 @@ void tw_attention_scores_f32_f32_qsi4c32_1x4_avx2(const tw_args* args) {
       const __m256i moved_2 = _mm256_permute2x128_si256(across, across, 0x20);
       const __m256 across_3 =
           _mm256_add_ps(_mm256_castsi256_ps(moved_2), _mm256_castsi256_ps(moved));
+      uint8_t* const out = dst + s_2;
       const __m128i out_2 = _mm256_extracti128_si256(_mm256_castps_si256(across_3), 0);
       _mm_storeu_si128((__m128i *)out, out_2);
       n = n > 4 ? n - 4 : 0;

@@ -12,7 +12,7 @@
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax lhs  rcx positions_left  rdx rows_1_left  rsi rhs  rdi args  r8 -  r9 k_3  r10 k_1  r11 k_2
+//  rax lhs  rcx positions_left  rdx rows_1_left  rsi rhs  rdi args  r8 k_3  r9 n  r10 k_1  r11 k_2
 //  rbx k_left  rbp lhs  r12 rhs  ymm0 low_bits  ymm1 zero  ymm2 acc  ymm3 acc  ymm4 acc  ymm5 acc
 //  ymm6 scale ...  ymm7 scale  ymm8 scale  ymm9 scale  ymm10 q  ymm11 k
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
@@ -115,32 +115,32 @@ L(rows_1):
   test rcx, rcx
   jz L(positions_done)
 L(positions):
-  mov qword ptr [rsp + 8], r9                            // n, kept in the frame
-  mov r9, qword ptr [rdi + 8*11]                         // rhs_stride
+  mov qword ptr [rsp + 8], r8                            // , kept in the frame
+  mov r8, qword ptr [rdi + 8*11]                         // rhs_stride
   mov r10, 1
-  mov r11, qword ptr [rsp + 8]                           // n
+  mov r11, r9                                            // n
   cmp r11, r10
   cmovb r11, r10
   sub r11, r10
-  lea r10, [rsi + r9]
+  lea r10, [rsi + r8]
   test r11, r11                                          // k_1
   cmovz r10, rsi
   mov r11, 2
-  mov rbx, qword ptr [rsp + 8]                           // n
+  mov rbx, r9                                            // n
   cmp rbx, r11
   cmovb rbx, r11
   sub rbx, r11
-  lea r11, [r10 + r9]
+  lea r11, [r10 + r8]
   test rbx, rbx                                          // k_2
   cmovz r11, r10
   mov rbx, 3
-  mov rbp, qword ptr [rsp + 8]                           // n
+  mov rbp, r9                                            // n
   cmp rbp, rbx
   cmovb rbp, rbx
   sub rbp, rbx
-  lea r9, [r11 + r9]
+  lea r8, [r11 + r8]
   test rbp, rbp                                          // k_3
-  cmovz r9, r11
+  cmovz r8, r11
   mov rbx, qword ptr [rdi + 8*19]                        // rhs_prefetch
   mov rbp, 0
   cmp rbx, rbp                                           // unless rhs_prefetch not_equal 
@@ -148,7 +148,7 @@ L(positions):
   lea rbp, [rsi + rbx]                                   // ahead
   lea r12, [r10 + rbx]                                   // ahead
   lea r13, [r11 + rbx]                                   // ahead
-  lea rbx, [r9 + rbx]                                    // ahead
+  lea rbx, [r8 + rbx]                                    // ahead
   mov r14, qword ptr [rdi + 8*3]                         // k
   shr r14, 5
   mov r15, 18
@@ -186,7 +186,7 @@ L(k):
   vcvtph2ps ymm7, xmm7                                   // scale
   vpbroadcastw xmm8, word ptr [r11 + -2]                 // scale
   vcvtph2ps ymm8, xmm8                                   // scale
-  vpbroadcastw xmm9, word ptr [r9 + -2]                  // scale
+  vpbroadcastw xmm9, word ptr [r8 + -2]                  // scale
   vcvtph2ps ymm9, xmm9                                   // scale
   vmovdqu ymm10, ymmword ptr [rbp + 0]                   // q
   vpmovsxbd ymm11, qword ptr [r12 + 0]                   // k
@@ -207,7 +207,7 @@ L(k):
   vsubps ymm11, ymm11, ymm1                              // k
   vmulps ymm11, ymm11, ymm8                              // k
   vfmadd231ps ymm4, ymm11, ymm10                         // acc
-  vpmovsxbd ymm11, qword ptr [r9 + 0]                    // k
+  vpmovsxbd ymm11, qword ptr [r8 + 0]                    // k
   vpand ymm11, ymm11, ymm0                               // k
   vcvtdq2ps ymm11, ymm11                                 // k
   vsubps ymm11, ymm11, ymm1                              // k
@@ -232,7 +232,7 @@ L(k):
   vsubps ymm11, ymm11, ymm1                              // k
   vmulps ymm11, ymm11, ymm8                              // k
   vfmadd231ps ymm4, ymm11, ymm10                         // acc
-  vpmovsxbd ymm11, qword ptr [r9 + 8]                    // k
+  vpmovsxbd ymm11, qword ptr [r8 + 8]                    // k
   vpand ymm11, ymm11, ymm0                               // k
   vcvtdq2ps ymm11, ymm11                                 // k
   vsubps ymm11, ymm11, ymm1                              // k
@@ -260,7 +260,7 @@ L(k):
   vsubps ymm11, ymm11, ymm1                              // k
   vmulps ymm11, ymm11, ymm8                              // k
   vfmadd231ps ymm4, ymm11, ymm10                         // acc
-  vpmovsxbd ymm11, qword ptr [r9 + 0]                    // k
+  vpmovsxbd ymm11, qword ptr [r8 + 0]                    // k
   vpsrld ymm11, ymm11, 4                                 // k
   vpand ymm11, ymm11, ymm0                               // k
   vcvtdq2ps ymm11, ymm11                                 // k
@@ -289,7 +289,7 @@ L(k):
   vsubps ymm6, ymm6, ymm1                                // k
   vmulps ymm6, ymm6, ymm8                                // k
   vfmadd231ps ymm4, ymm6, ymm10                          // acc
-  vpmovsxbd ymm6, qword ptr [r9 + 8]                     // k
+  vpmovsxbd ymm6, qword ptr [r8 + 8]                     // k
   vpsrld ymm6, ymm6, 4                                   // k
   vpand ymm6, ymm6, ymm0                                 // k
   vcvtdq2ps ymm6, ymm6                                   // k
@@ -300,12 +300,10 @@ L(k):
   lea r12, [r12 + 18]
   lea r10, [r10 + 18]
   lea r11, [r11 + 18]
-  lea r9, [r9 + 18]
+  lea r8, [r8 + 18]
   sub rbx, 1                                             // next k
   ja L(k)
 L(k_done):
-  mov r9, qword ptr [rsp + 0]                            // dst
-  lea r9, [r9 + r8]                                      // out
   vpunpckhdq ymm6, ymm2, ymm3                            // zipped
   vpunpckldq ymm2, ymm2, ymm3                            // zipped
   vaddps ymm2, ymm2, ymm6                                // across
@@ -318,17 +316,20 @@ L(k_done):
   vperm2i128 ymm3, ymm2, ymm2, 0x31                      // moved
   vperm2i128 ymm2, ymm2, ymm2, 0x20                      // moved
   vaddps ymm2, ymm2, ymm3                                // across
+  mov r8, qword ptr [rsp + 0]                            // dst
+  mov r10, qword ptr [rsp + 8]
+  lea r8, [r8 + r10]                                     // out
   vextracti128 xmm2, ymm2, 0                             // out
-  vmovdqu xmmword ptr [r9 + 0], xmm2                     // out
-  mov r10, qword ptr [rdi + 8*11]                        // rhs_stride
-  mov r9, 4
-  imul r10, r9
-  mov r11, 4
-  mov r9, qword ptr [rsp + 8]                            // n
-  cmp r9, r11
-  cmovb r9, r11
-  sub r9, r11
-  lea rsi, [rsi + r10]                                   // k
+  vmovdqu xmmword ptr [r8 + 0], xmm2                     // out
+  mov r8, qword ptr [rdi + 8*11]                         // rhs_stride
+  mov r10, 4
+  imul r8, r10
+  mov r10, 4
+  cmp r9, r10
+  cmovb r9, r10
+  sub r9, r10
+  lea rsi, [rsi + r8]                                    // k
+  mov r8, qword ptr [rsp + 8]
   lea r8, [r8 + 16]
   sub rcx, 4                                             // next positions
   ja L(positions)

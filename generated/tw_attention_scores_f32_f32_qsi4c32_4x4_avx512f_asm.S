@@ -103,43 +103,43 @@ tw_attention_scores_f32_f32_qsi4c32_4x4_avx512f_asm:
   .seh_endprologue
   mov rdi, rcx
 #endif
-  mov qword ptr [rsp + 40], rdi                          // args, kept in the frame
+  mov qword ptr [rsp + 80], rdi                          // args, kept in the frame
   mov rax, 15
   vpbroadcastd zmm0, eax                                 // low_bits
   mov rax, 1090519040
   vpbroadcastd zmm1, eax                                 // zero
-  mov rax, qword ptr [rsp + 40]                          // args
+  mov rax, qword ptr [rsp + 80]                          // args
   mov rax, qword ptr [rax + 8*5]                         // lhs
-  mov rcx, qword ptr [rsp + 40]                          // args
+  mov rcx, qword ptr [rsp + 80]                          // args
   mov rcx, qword ptr [rcx + 8*12]                        // dst
-  mov rdx, qword ptr [rsp + 40]                          // args
+  mov rdx, qword ptr [rsp + 80]                          // args
   mov rdx, qword ptr [rdx + 8*1]                         // m
   shr rdx, 2
   test rdx, rdx
   jz L(rows_4_done)
 L(rows_4):
-  mov qword ptr [rsp + 48], rcx                          // dst, kept in the frame
-  mov qword ptr [rsp + 32], rax                          // lhs, kept in the frame
-  mov rax, qword ptr [rsp + 40]                          // args
+  mov qword ptr [rsp + 56], rax                          // lhs, kept in the frame
+  mov qword ptr [rsp + 24], rcx                          // dst, kept in the frame
+  mov rax, qword ptr [rsp + 80]                          // args
   mov rax, qword ptr [rax + 8*2]                         // n
-  mov rcx, qword ptr [rsp + 40]                          // args
+  mov rcx, qword ptr [rsp + 80]                          // args
   mov rcx, qword ptr [rcx + 8*6]                         // lhs_stride
-  mov rsi, qword ptr [rsp + 32]                          // lhs
+  mov rsi, qword ptr [rsp + 56]                          // lhs
   lea rsi, [rsi + rcx]                                   // q_1
   lea rdi, [rsi + rcx]                                   // q_2
   lea rcx, [rdi + rcx]                                   // q_3
-  mov r8, qword ptr [rsp + 40]                           // args
+  mov r8, qword ptr [rsp + 80]                           // args
   mov r8, qword ptr [r8 + 8*13]                          // dst_stride
-  mov r9, qword ptr [rsp + 48]                           // dst
+  mov r9, qword ptr [rsp + 24]                           // dst
   lea r9, [r9 + r8]                                      // out_1
-  mov qword ptr [rsp + 24], r9                           // out_1, kept in the frame
-  mov r9, qword ptr [rsp + 24]                           // out_1
+  mov qword ptr [rsp + 16], r9                           // out_1, kept in the frame
+  mov r9, qword ptr [rsp + 16]                           // out_1
   lea r9, [r9 + r8]                                      // out_2
-  mov qword ptr [rsp + 16], r9                           // out_2, kept in the frame
-  mov r9, qword ptr [rsp + 16]                           // out_2
+  mov qword ptr [rsp + 8], r9                            // out_2, kept in the frame
+  mov r9, qword ptr [rsp + 8]                            // out_2
   lea r8, [r9 + r8]                                      // out_3
-  mov qword ptr [rsp + 8], r8                            // out_3, kept in the frame
-  mov r8, qword ptr [rsp + 40]                           // args
+  mov qword ptr [rsp + 0], r8                            // out_3, kept in the frame
+  mov r8, qword ptr [rsp + 80]                           // args
   mov r8, qword ptr [r8 + 8*10]                          // rhs
   lea r8, [r8 + 2]                                       // rhs
   mov r9, 0
@@ -147,12 +147,12 @@ L(rows_4):
   test rax, rax
   jz L(positions_done)
 L(positions):
-  mov qword ptr [rsp + 64], r9                           // , kept in the frame
-  mov qword ptr [rsp + 0], r10                           // n, kept in the frame
-  mov r9, qword ptr [rsp + 40]                           // args
+  mov qword ptr [rsp + 40], r9                           // , kept in the frame
+  mov qword ptr [rsp + 32], r10                          // n, kept in the frame
+  mov r9, qword ptr [rsp + 80]                           // args
   mov r9, qword ptr [r9 + 8*11]                          // rhs_stride
   mov r10, 1
-  mov r11, qword ptr [rsp + 0]                           // n
+  mov r11, qword ptr [rsp + 32]                          // n
   cmp r11, r10
   cmovb r11, r10
   sub r11, r10
@@ -160,7 +160,7 @@ L(positions):
   test r11, r11                                          // k_1
   cmovz r10, r8
   mov r11, 2
-  mov rbx, qword ptr [rsp + 0]                           // n
+  mov rbx, qword ptr [rsp + 32]                          // n
   cmp rbx, r11
   cmovb rbx, r11
   sub rbx, r11
@@ -168,19 +168,19 @@ L(positions):
   test rbx, rbx                                          // k_2
   cmovz r11, r10
   mov rbx, 3
-  mov rbp, qword ptr [rsp + 0]                           // n
+  mov rbp, qword ptr [rsp + 32]                          // n
   cmp rbp, rbx
   cmovb rbp, rbx
   sub rbp, rbx
   lea r9, [r11 + r9]
   test rbp, rbp                                          // k_3
   cmovz r9, r11
-  mov rbx, qword ptr [rsp + 40]                          // args
+  mov rbx, qword ptr [rsp + 80]                          // args
   mov rbx, qword ptr [rbx + 8*19]                        // rhs_prefetch
   mov rbp, 0
   cmp rbx, rbp                                           // unless rhs_prefetch not_equal 
   je L(if_done)
-  mov rbp, qword ptr [rsp + 40]                          // args
+  mov rbp, qword ptr [rsp + 80]                          // args
   mov rbp, qword ptr [rbp + 8*3]                         // k
   shr rbp, 5
   mov r12, 18
@@ -220,10 +220,10 @@ L(if_done):
   vpxord zmm15, zmm15, zmm15                             // acc
   vpxord zmm16, zmm16, zmm16                             // acc
   vpxord zmm17, zmm17, zmm17                             // acc
-  mov rbx, qword ptr [rsp + 40]                          // args
+  mov rbx, qword ptr [rsp + 80]                          // args
   mov rbx, qword ptr [rbx + 8*3]                         // k
   shr rbx, 5
-  mov rbp, qword ptr [rsp + 32]                          // lhs
+  mov rbp, qword ptr [rsp + 56]                          // lhs
   mov r12, rsi                                           // q_1
   mov r13, rdi                                           // q_2
   mov r14, rcx                                           // q_3
@@ -335,153 +335,139 @@ L(k):
   sub rbx, 1                                             // next k
   ja L(k)
 L(k_done):
-  mov r9, qword ptr [rsp + 48]                           // dst
-  mov r10, qword ptr [rsp + 64]
-  lea r9, [r9 + r10]                                     // out
   vpunpckhdq zmm18, zmm2, zmm3                           // zipped
   vpunpckldq zmm2, zmm2, zmm3                            // zipped
   vaddps zmm2, zmm2, zmm18                               // across
   vpunpckhdq zmm3, zmm4, zmm5                            // zipped
   vpunpckldq zmm4, zmm4, zmm5                            // zipped
   vaddps zmm3, zmm4, zmm3                                // across
-  vpunpckhqdq zmm4, zmm2, zmm3                           // zipped
+  vpunpckhdq zmm4, zmm6, zmm7                            // zipped
+  vpunpckldq zmm5, zmm6, zmm7                            // zipped
+  vaddps zmm4, zmm5, zmm4                                // across
+  vpunpckhdq zmm5, zmm8, zmm9                            // zipped
+  vpunpckldq zmm6, zmm8, zmm9                            // zipped
+  vaddps zmm5, zmm6, zmm5                                // across
+  vpunpckhdq zmm6, zmm10, zmm11                          // zipped
+  vpunpckldq zmm7, zmm10, zmm11                          // zipped
+  vaddps zmm6, zmm7, zmm6                                // across
+  vpunpckhdq zmm7, zmm12, zmm13                          // zipped
+  vpunpckldq zmm8, zmm12, zmm13                          // zipped
+  vaddps zmm7, zmm8, zmm7                                // across
+  vpunpckhdq zmm8, zmm14, zmm15                          // zipped
+  vpunpckldq zmm9, zmm14, zmm15                          // zipped
+  vaddps zmm8, zmm9, zmm8                                // across
+  vpunpckhdq zmm9, zmm16, zmm17                          // zipped
+  vpunpckldq zmm10, zmm16, zmm17                         // zipped
+  vaddps zmm9, zmm10, zmm9                               // across
+  vpunpckhqdq zmm10, zmm2, zmm3                          // zipped
   vpunpcklqdq zmm2, zmm2, zmm3                           // zipped
-  vaddps zmm2, zmm2, zmm4                                // across
-  vshufi32x4 zmm3, zmm2, zmm2, 221                       // moved
-  vshufi32x4 zmm2, zmm2, zmm2, 136                       // moved
-  vaddps zmm2, zmm2, zmm3                                // across
-  vshufi32x4 zmm3, zmm2, zmm2, 221                       // moved
-  vshufi32x4 zmm2, zmm2, zmm2, 136                       // moved
-  vaddps zmm2, zmm2, zmm3                                // across
-  vextracti32x4 xmm2, zmm2, 0                            // out
-  vmovdqu32 xmmword ptr [r9 + 0], xmm2                   // out
-  mov r9, qword ptr [rsp + 24]                           // out_1
-  mov r10, qword ptr [rsp + 64]
-  lea r9, [r9 + r10]                                     // out
-  vpunpckhdq zmm2, zmm6, zmm7                            // zipped
-  vpunpckldq zmm3, zmm6, zmm7                            // zipped
-  vaddps zmm2, zmm3, zmm2                                // across
-  vpunpckhdq zmm3, zmm8, zmm9                            // zipped
-  vpunpckldq zmm4, zmm8, zmm9                            // zipped
+  vaddps zmm2, zmm2, zmm10                               // across
+  vpunpckhqdq zmm3, zmm4, zmm5                           // zipped
+  vpunpcklqdq zmm4, zmm4, zmm5                           // zipped
   vaddps zmm3, zmm4, zmm3                                // across
-  vpunpckhqdq zmm4, zmm2, zmm3                           // zipped
-  vpunpcklqdq zmm2, zmm2, zmm3                           // zipped
-  vaddps zmm2, zmm2, zmm4                                // across
-  vshufi32x4 zmm3, zmm2, zmm2, 221                       // moved
-  vshufi32x4 zmm2, zmm2, zmm2, 136                       // moved
-  vaddps zmm2, zmm2, zmm3                                // across
-  vshufi32x4 zmm3, zmm2, zmm2, 221                       // moved
-  vshufi32x4 zmm2, zmm2, zmm2, 136                       // moved
-  vaddps zmm2, zmm2, zmm3                                // across
-  vextracti32x4 xmm2, zmm2, 0                            // out
-  vmovdqu32 xmmword ptr [r9 + 0], xmm2                   // out
-  mov r9, qword ptr [rsp + 16]                           // out_2
-  mov r10, qword ptr [rsp + 64]
-  lea r9, [r9 + r10]                                     // out
-  vpunpckhdq zmm2, zmm10, zmm11                          // zipped
-  vpunpckldq zmm3, zmm10, zmm11                          // zipped
-  vaddps zmm2, zmm3, zmm2                                // across
-  vpunpckhdq zmm3, zmm12, zmm13                          // zipped
-  vpunpckldq zmm4, zmm12, zmm13                          // zipped
+  vpunpckhqdq zmm4, zmm6, zmm7                           // zipped
+  vpunpcklqdq zmm5, zmm6, zmm7                           // zipped
+  vaddps zmm4, zmm5, zmm4                                // across
+  vpunpckhqdq zmm5, zmm8, zmm9                           // zipped
+  vpunpcklqdq zmm6, zmm8, zmm9                           // zipped
+  vaddps zmm5, zmm6, zmm5                                // across
+  vshufi32x4 zmm6, zmm2, zmm3, 221                       // moved
+  vshufi32x4 zmm2, zmm2, zmm3, 136                       // moved
+  vaddps zmm2, zmm2, zmm6                                // across
+  vshufi32x4 zmm3, zmm4, zmm5, 221                       // moved
+  vshufi32x4 zmm4, zmm4, zmm5, 136                       // moved
   vaddps zmm3, zmm4, zmm3                                // across
-  vpunpckhqdq zmm4, zmm2, zmm3                           // zipped
-  vpunpcklqdq zmm2, zmm2, zmm3                           // zipped
+  vshufi32x4 zmm4, zmm2, zmm3, 221                       // moved
+  vshufi32x4 zmm2, zmm2, zmm3, 136                       // moved
   vaddps zmm2, zmm2, zmm4                                // across
-  vshufi32x4 zmm3, zmm2, zmm2, 221                       // moved
-  vshufi32x4 zmm2, zmm2, zmm2, 136                       // moved
-  vaddps zmm2, zmm2, zmm3                                // across
-  vshufi32x4 zmm3, zmm2, zmm2, 221                       // moved
-  vshufi32x4 zmm2, zmm2, zmm2, 136                       // moved
-  vaddps zmm2, zmm2, zmm3                                // across
-  vextracti32x4 xmm2, zmm2, 0                            // out
-  vmovdqu32 xmmword ptr [r9 + 0], xmm2                   // out
-  mov r9, qword ptr [rsp + 8]                            // out_3
-  mov r10, qword ptr [rsp + 64]
+  mov r9, qword ptr [rsp + 24]                           // dst
+  mov r10, qword ptr [rsp + 40]
   lea r9, [r9 + r10]                                     // out
-  vpunpckhdq zmm2, zmm14, zmm15                          // zipped
-  vpunpckldq zmm3, zmm14, zmm15                          // zipped
-  vaddps zmm2, zmm3, zmm2                                // across
-  vpunpckhdq zmm3, zmm16, zmm17                          // zipped
-  vpunpckldq zmm4, zmm16, zmm17                          // zipped
-  vaddps zmm3, zmm4, zmm3                                // across
-  vpunpckhqdq zmm4, zmm2, zmm3                           // zipped
-  vpunpcklqdq zmm2, zmm2, zmm3                           // zipped
-  vaddps zmm2, zmm2, zmm4                                // across
-  vshufi32x4 zmm3, zmm2, zmm2, 221                       // moved
-  vshufi32x4 zmm2, zmm2, zmm2, 136                       // moved
-  vaddps zmm2, zmm2, zmm3                                // across
-  vshufi32x4 zmm3, zmm2, zmm2, 221                       // moved
-  vshufi32x4 zmm2, zmm2, zmm2, 136                       // moved
-  vaddps zmm2, zmm2, zmm3                                // across
-  vextracti32x4 xmm2, zmm2, 0                            // out
+  vextracti32x4 xmm3, zmm2, 0                            // out
+  vmovdqu32 xmmword ptr [r9 + 0], xmm3                   // out
+  mov r9, qword ptr [rsp + 16]                           // out_1
+  mov r10, qword ptr [rsp + 40]
+  lea r9, [r9 + r10]                                     // out
+  vextracti32x4 xmm3, zmm2, 1                            // out
+  vmovdqu32 xmmword ptr [r9 + 0], xmm3                   // out
+  mov r9, qword ptr [rsp + 8]                            // out_2
+  mov r10, qword ptr [rsp + 40]
+  lea r9, [r9 + r10]                                     // out
+  vextracti32x4 xmm3, zmm2, 2                            // out
+  vmovdqu32 xmmword ptr [r9 + 0], xmm3                   // out
+  mov r9, qword ptr [rsp + 0]                            // out_3
+  mov r10, qword ptr [rsp + 40]
+  lea r9, [r9 + r10]                                     // out
+  vextracti32x4 xmm2, zmm2, 3                            // out
   vmovdqu32 xmmword ptr [r9 + 0], xmm2                   // out
-  mov r9, qword ptr [rsp + 40]                           // args
+  mov r9, qword ptr [rsp + 80]                           // args
   mov r9, qword ptr [r9 + 8*11]                          // rhs_stride
   mov r10, 4
   imul r9, r10
   mov r11, 4
-  mov r10, qword ptr [rsp + 0]                           // n
+  mov r10, qword ptr [rsp + 32]                          // n
   cmp r10, r11
   cmovb r10, r11
   sub r10, r11
   lea r8, [r8 + r9]                                      // k
-  mov r9, qword ptr [rsp + 64]
+  mov r9, qword ptr [rsp + 40]
   lea r9, [r9 + 16]
   sub rax, 4                                             // next positions
   ja L(positions)
 L(positions_done):
-  mov rax, qword ptr [rsp + 40]                          // args
+  mov rax, qword ptr [rsp + 80]                          // args
   mov rax, qword ptr [rax + 8*6]                         // lhs_stride
   mov rcx, 4
   imul rax, rcx
-  mov rcx, qword ptr [rsp + 32]                          // lhs
+  mov rcx, qword ptr [rsp + 56]                          // lhs
   lea rax, [rcx + rax]                                   // row
-  mov rcx, qword ptr [rsp + 40]                          // args
+  mov rcx, qword ptr [rsp + 80]                          // args
   mov rcx, qword ptr [rcx + 8*13]                        // dst_stride
   mov rsi, 4
   imul rcx, rsi
-  mov rsi, qword ptr [rsp + 48]                          // dst
+  mov rsi, qword ptr [rsp + 24]                          // dst
   lea rcx, [rsi + rcx]                                   // row
   sub rdx, 1                                             // next rows_4
   ja L(rows_4)
 L(rows_4_done):
-  mov rdx, qword ptr [rsp + 40]                          // args
+  mov rdx, qword ptr [rsp + 80]                          // args
   mov rdx, qword ptr [rdx + 8*1]                         // m
   shr rdx, 1
   and rdx, 1
   test rdx, rdx
   jz L(rows_2_done)
 L(rows_2):
-  mov rsi, qword ptr [rsp + 40]                          // args
-  mov rsi, qword ptr [rsi + 8*2]                         // n
-  mov rdi, qword ptr [rsp + 40]                          // args
-  mov rdi, qword ptr [rdi + 8*6]                         // lhs_stride
-  lea rdi, [rax + rdi]                                   // q_1
-  mov r8, qword ptr [rsp + 40]                           // args
-  mov r8, qword ptr [r8 + 8*13]                          // dst_stride
-  lea r8, [rcx + r8]                                     // out_1
-  mov qword ptr [rsp + 72], r8                           // out_1, kept in the frame
-  mov r8, qword ptr [rsp + 40]                           // args
-  mov r8, qword ptr [r8 + 8*10]                          // rhs
-  lea r8, [r8 + 2]                                       // rhs
-  mov r9, 0
-  mov r10, rsi                                           // n
-  test rsi, rsi
+  mov qword ptr [rsp + 64], rcx                          // dst, kept in the frame
+  mov rcx, qword ptr [rsp + 80]                          // args
+  mov rcx, qword ptr [rcx + 8*2]                         // n
+  mov rsi, qword ptr [rsp + 80]                          // args
+  mov rsi, qword ptr [rsi + 8*6]                         // lhs_stride
+  lea rsi, [rax + rsi]                                   // q_1
+  mov rdi, qword ptr [rsp + 80]                          // args
+  mov rdi, qword ptr [rdi + 8*13]                        // dst_stride
+  mov r8, qword ptr [rsp + 64]                           // dst
+  lea rdi, [r8 + rdi]                                    // out_1
+  mov qword ptr [rsp + 48], rdi                          // out_1, kept in the frame
+  mov rdi, qword ptr [rsp + 80]                          // args
+  mov rdi, qword ptr [rdi + 8*10]                        // rhs
+  lea rdi, [rdi + 2]                                     // rhs
+  mov r8, 0
+  mov r9, rcx                                            // n
+  test rcx, rcx
   jz L(positions_2_done)
 L(positions_2):
-  mov qword ptr [rsp + 56], r10                          // n, kept in the frame
-  mov r10, qword ptr [rsp + 40]                          // args
+  mov r10, qword ptr [rsp + 80]                          // args
   mov r10, qword ptr [r10 + 8*11]                        // rhs_stride
   mov r11, 1
-  mov rbx, qword ptr [rsp + 56]                          // n
+  mov rbx, r9                                            // n
   cmp rbx, r11
   cmovb rbx, r11
   sub rbx, r11
-  lea r11, [r8 + r10]
+  lea r11, [rdi + r10]
   test rbx, rbx                                          // k_1
-  cmovz r11, r8
+  cmovz r11, rdi
   mov rbx, 2
-  mov rbp, qword ptr [rsp + 56]                          // n
+  mov rbp, r9                                            // n
   cmp rbp, rbx
   cmovb rbp, rbx
   sub rbp, rbx
@@ -489,24 +475,24 @@ L(positions_2):
   test rbp, rbp                                          // k_2
   cmovz rbx, r11
   mov rbp, 3
-  mov r12, qword ptr [rsp + 56]                          // n
+  mov r12, r9                                            // n
   cmp r12, rbp
   cmovb r12, rbp
   sub r12, rbp
   lea r10, [rbx + r10]
   test r12, r12                                          // k_3
   cmovz r10, rbx
-  mov rbp, qword ptr [rsp + 40]                          // args
+  mov rbp, qword ptr [rsp + 80]                          // args
   mov rbp, qword ptr [rbp + 8*19]                        // rhs_prefetch
   mov r12, 0
   cmp rbp, r12                                           // unless rhs_prefetch not_equal 
   je L(if_2_done)
-  mov r12, qword ptr [rsp + 40]                          // args
+  mov r12, qword ptr [rsp + 80]                          // args
   mov r12, qword ptr [r12 + 8*3]                         // k
   shr r12, 5
   mov r13, 18
   imul r12, r13
-  lea r13, [r8 + rbp]                                    // ahead
+  lea r13, [rdi + rbp]                                   // ahead
   lea r14, [r11 + rbp]                                   // ahead
   lea r15, [rbx + rbp]                                   // ahead
   lea rbp, [r10 + rbp]                                   // ahead
@@ -533,12 +519,12 @@ L(if_2_done):
   vpxord zmm7, zmm7, zmm7                                // acc
   vpxord zmm8, zmm8, zmm8                                // acc
   vpxord zmm9, zmm9, zmm9                                // acc
-  mov rbp, qword ptr [rsp + 40]                          // args
+  mov rbp, qword ptr [rsp + 80]                          // args
   mov rbp, qword ptr [rbp + 8*3]                         // k
   shr rbp, 5
   mov r12, rax                                           // lhs
-  mov r13, rdi                                           // q_1
-  mov r14, r8                                            // rhs
+  mov r13, rsi                                           // q_1
+  mov r14, rdi                                           // rhs
   test rbp, rbp
   jz L(k_2_done)
   .balign 64
@@ -624,100 +610,95 @@ L(k_2):
   sub rbp, 1                                             // next k
   ja L(k_2)
 L(k_2_done):
-  lea r10, [rcx + r9]                                    // out
   vpunpckhdq zmm10, zmm2, zmm3                           // zipped
   vpunpckldq zmm2, zmm2, zmm3                            // zipped
   vaddps zmm2, zmm2, zmm10                               // across
   vpunpckhdq zmm3, zmm4, zmm5                            // zipped
   vpunpckldq zmm4, zmm4, zmm5                            // zipped
   vaddps zmm3, zmm4, zmm3                                // across
-  vpunpckhqdq zmm4, zmm2, zmm3                           // zipped
+  vpunpckhdq zmm4, zmm6, zmm7                            // zipped
+  vpunpckldq zmm5, zmm6, zmm7                            // zipped
+  vaddps zmm4, zmm5, zmm4                                // across
+  vpunpckhdq zmm5, zmm8, zmm9                            // zipped
+  vpunpckldq zmm6, zmm8, zmm9                            // zipped
+  vaddps zmm5, zmm6, zmm5                                // across
+  vpunpckhqdq zmm6, zmm2, zmm3                           // zipped
   vpunpcklqdq zmm2, zmm2, zmm3                           // zipped
-  vaddps zmm2, zmm2, zmm4                                // across
-  vshufi32x4 zmm3, zmm2, zmm2, 221                       // moved
-  vshufi32x4 zmm2, zmm2, zmm2, 136                       // moved
-  vaddps zmm2, zmm2, zmm3                                // across
-  vshufi32x4 zmm3, zmm2, zmm2, 221                       // moved
-  vshufi32x4 zmm2, zmm2, zmm2, 136                       // moved
-  vaddps zmm2, zmm2, zmm3                                // across
-  vextracti32x4 xmm2, zmm2, 0                            // out
-  vmovdqu32 xmmword ptr [r10 + 0], xmm2                  // out
-  mov r10, qword ptr [rsp + 72]                          // out_1
-  lea r10, [r10 + r9]                                    // out
-  vpunpckhdq zmm2, zmm6, zmm7                            // zipped
-  vpunpckldq zmm3, zmm6, zmm7                            // zipped
-  vaddps zmm2, zmm3, zmm2                                // across
-  vpunpckhdq zmm3, zmm8, zmm9                            // zipped
-  vpunpckldq zmm4, zmm8, zmm9                            // zipped
+  vaddps zmm2, zmm2, zmm6                                // across
+  vpunpckhqdq zmm3, zmm4, zmm5                           // zipped
+  vpunpcklqdq zmm4, zmm4, zmm5                           // zipped
   vaddps zmm3, zmm4, zmm3                                // across
-  vpunpckhqdq zmm4, zmm2, zmm3                           // zipped
-  vpunpcklqdq zmm2, zmm2, zmm3                           // zipped
+  vshufi32x4 zmm4, zmm2, zmm3, 221                       // moved
+  vshufi32x4 zmm2, zmm2, zmm3, 136                       // moved
   vaddps zmm2, zmm2, zmm4                                // across
   vshufi32x4 zmm3, zmm2, zmm2, 221                       // moved
   vshufi32x4 zmm2, zmm2, zmm2, 136                       // moved
   vaddps zmm2, zmm2, zmm3                                // across
-  vshufi32x4 zmm3, zmm2, zmm2, 221                       // moved
-  vshufi32x4 zmm2, zmm2, zmm2, 136                       // moved
-  vaddps zmm2, zmm2, zmm3                                // across
-  vextracti32x4 xmm2, zmm2, 0                            // out
+  mov r10, qword ptr [rsp + 64]                          // dst
+  lea r10, [r10 + r8]                                    // out
+  vextracti32x4 xmm3, zmm2, 0                            // out
+  vmovdqu32 xmmword ptr [r10 + 0], xmm3                  // out
+  mov r10, qword ptr [rsp + 48]                          // out_1
+  lea r10, [r10 + r8]                                    // out
+  vextracti32x4 xmm2, zmm2, 1                            // out
   vmovdqu32 xmmword ptr [r10 + 0], xmm2                  // out
-  mov r10, qword ptr [rsp + 40]                          // args
-  mov r11, qword ptr [r10 + 8*11]                        // rhs_stride
-  mov r10, 4
-  imul r11, r10
-  mov rbx, 4
-  mov r10, qword ptr [rsp + 56]                          // n
-  cmp r10, rbx
-  cmovb r10, rbx
-  sub r10, rbx
-  lea r8, [r8 + r11]                                     // k
-  lea r9, [r9 + 16]
-  sub rsi, 4                                             // next positions
+  mov r10, qword ptr [rsp + 80]                          // args
+  mov r10, qword ptr [r10 + 8*11]                        // rhs_stride
+  mov r11, 4
+  imul r10, r11
+  mov r11, 4
+  cmp r9, r11
+  cmovb r9, r11
+  sub r9, r11
+  lea rdi, [rdi + r10]                                   // k
+  lea r8, [r8 + 16]
+  sub rcx, 4                                             // next positions
   ja L(positions_2)
 L(positions_2_done):
-  mov rsi, qword ptr [rsp + 40]                          // args
-  mov rsi, qword ptr [rsi + 8*6]                         // lhs_stride
-  mov rdi, 2
-  imul rsi, rdi
-  lea rax, [rax + rsi]                                   // row
-  mov rsi, qword ptr [rsp + 40]                          // args
-  mov rsi, qword ptr [rsi + 8*13]                        // dst_stride
-  mov rdi, 2
-  imul rsi, rdi
-  lea rcx, [rcx + rsi]                                   // row
+  mov rcx, qword ptr [rsp + 80]                          // args
+  mov rcx, qword ptr [rcx + 8*6]                         // lhs_stride
+  mov rsi, 2
+  imul rcx, rsi
+  lea rax, [rax + rcx]                                   // row
+  mov rcx, qword ptr [rsp + 80]                          // args
+  mov rcx, qword ptr [rcx + 8*13]                        // dst_stride
+  mov rsi, 2
+  imul rcx, rsi
+  mov rsi, qword ptr [rsp + 64]                          // dst
+  lea rcx, [rsi + rcx]                                   // row
   sub rdx, 1                                             // next rows_2
   ja L(rows_2)
 L(rows_2_done):
-  mov rdx, qword ptr [rsp + 40]                          // args
+  mov rdx, qword ptr [rsp + 80]                          // args
   mov rdx, qword ptr [rdx + 8*1]                         // m
   shr rdx, 0
   and rdx, 1
   test rdx, rdx
   jz L(rows_1_done)
 L(rows_1):
-  mov rsi, qword ptr [rsp + 40]                          // args
-  mov rsi, qword ptr [rsi + 8*2]                         // n
-  mov rdi, qword ptr [rsp + 40]                          // args
-  mov rdi, qword ptr [rdi + 8*10]                        // rhs
-  lea rdi, [rdi + 2]                                     // rhs
-  mov r8, 0
-  mov r9, rsi                                            // n
-  test rsi, rsi
+  mov qword ptr [rsp + 72], rcx                          // dst, kept in the frame
+  mov rcx, qword ptr [rsp + 80]                          // args
+  mov rcx, qword ptr [rcx + 8*2]                         // n
+  mov rsi, qword ptr [rsp + 80]                          // args
+  mov rsi, qword ptr [rsi + 8*10]                        // rhs
+  lea rsi, [rsi + 2]                                     // rhs
+  mov rdi, 0
+  mov r8, rcx                                            // n
+  test rcx, rcx
   jz L(positions_3_done)
 L(positions_3):
-  mov qword ptr [rsp + 80], r9                           // n, kept in the frame
-  mov r9, qword ptr [rsp + 40]                           // args
+  mov r9, qword ptr [rsp + 80]                           // args
   mov r9, qword ptr [r9 + 8*11]                          // rhs_stride
   mov r10, 1
-  mov r11, qword ptr [rsp + 80]                          // n
+  mov r11, r8                                            // n
   cmp r11, r10
   cmovb r11, r10
   sub r11, r10
-  lea r10, [rdi + r9]
+  lea r10, [rsi + r9]
   test r11, r11                                          // k_1
-  cmovz r10, rdi
+  cmovz r10, rsi
   mov r11, 2
-  mov rbx, qword ptr [rsp + 80]                          // n
+  mov rbx, r8                                            // n
   cmp rbx, r11
   cmovb rbx, r11
   sub rbx, r11
@@ -725,23 +706,23 @@ L(positions_3):
   test rbx, rbx                                          // k_2
   cmovz r11, r10
   mov rbx, 3
-  mov rbp, qword ptr [rsp + 80]                          // n
+  mov rbp, r8                                            // n
   cmp rbp, rbx
   cmovb rbp, rbx
   sub rbp, rbx
   lea r9, [r11 + r9]
   test rbp, rbp                                          // k_3
   cmovz r9, r11
-  mov rbx, qword ptr [rsp + 40]                          // args
+  mov rbx, qword ptr [rsp + 80]                          // args
   mov rbx, qword ptr [rbx + 8*19]                        // rhs_prefetch
   mov rbp, 0
   cmp rbx, rbp                                           // unless rhs_prefetch not_equal 
   je L(if_3_done)
-  lea rbp, [rdi + rbx]                                   // ahead
+  lea rbp, [rsi + rbx]                                   // ahead
   lea r12, [r10 + rbx]                                   // ahead
   lea r13, [r11 + rbx]                                   // ahead
   lea rbx, [r9 + rbx]                                    // ahead
-  mov r14, qword ptr [rsp + 40]                          // args
+  mov r14, qword ptr [rsp + 80]                          // args
   mov r14, qword ptr [r14 + 8*3]                         // k
   shr r14, 5
   mov r15, 18
@@ -765,11 +746,11 @@ L(if_3_done):
   vpxord zmm3, zmm3, zmm3                                // acc
   vpxord zmm4, zmm4, zmm4                                // acc
   vpxord zmm5, zmm5, zmm5                                // acc
-  mov rbx, qword ptr [rsp + 40]                          // args
+  mov rbx, qword ptr [rsp + 80]                          // args
   mov rbx, qword ptr [rbx + 8*3]                         // k
   shr rbx, 5
   mov rbp, rax                                           // lhs
-  mov r12, rdi                                           // rhs
+  mov r12, rsi                                           // rhs
   test rbx, rbx
   jz L(k_3_done)
   .balign 64
@@ -844,7 +825,6 @@ L(k_3):
   sub rbx, 1                                             // next k
   ja L(k_3)
 L(k_3_done):
-  lea r9, [rcx + r8]                                     // out
   vpunpckhdq zmm6, zmm2, zmm3                            // zipped
   vpunpckldq zmm2, zmm2, zmm3                            // zipped
   vaddps zmm2, zmm2, zmm6                                // across
@@ -860,32 +840,34 @@ L(k_3_done):
   vshufi32x4 zmm3, zmm2, zmm2, 221                       // moved
   vshufi32x4 zmm2, zmm2, zmm2, 136                       // moved
   vaddps zmm2, zmm2, zmm3                                // across
+  mov r9, qword ptr [rsp + 72]                           // dst
+  lea r9, [r9 + rdi]                                     // out
   vextracti32x4 xmm2, zmm2, 0                            // out
   vmovdqu32 xmmword ptr [r9 + 0], xmm2                   // out
-  mov r9, qword ptr [rsp + 40]                           // args
-  mov r10, qword ptr [r9 + 8*11]                         // rhs_stride
-  mov r9, 4
-  imul r10, r9
-  mov r11, 4
-  mov r9, qword ptr [rsp + 80]                           // n
-  cmp r9, r11
-  cmovb r9, r11
-  sub r9, r11
-  lea rdi, [rdi + r10]                                   // k
-  lea r8, [r8 + 16]
-  sub rsi, 4                                             // next positions
+  mov r9, qword ptr [rsp + 80]                           // args
+  mov r9, qword ptr [r9 + 8*11]                          // rhs_stride
+  mov r10, 4
+  imul r9, r10
+  mov r10, 4
+  cmp r8, r10
+  cmovb r8, r10
+  sub r8, r10
+  lea rsi, [rsi + r9]                                    // k
+  lea rdi, [rdi + 16]
+  sub rcx, 4                                             // next positions
   ja L(positions_3)
 L(positions_3_done):
-  mov rsi, qword ptr [rsp + 40]                          // args
-  mov rsi, qword ptr [rsi + 8*6]                         // lhs_stride
-  mov rdi, 1
-  imul rsi, rdi
-  lea rax, [rax + rsi]                                   // row
-  mov rsi, qword ptr [rsp + 40]                          // args
-  mov rsi, qword ptr [rsi + 8*13]                        // dst_stride
-  mov rdi, 1
-  imul rsi, rdi
-  lea rcx, [rcx + rsi]                                   // row
+  mov rcx, qword ptr [rsp + 80]                          // args
+  mov rcx, qword ptr [rcx + 8*6]                         // lhs_stride
+  mov rsi, 1
+  imul rcx, rsi
+  lea rax, [rax + rcx]                                   // row
+  mov rcx, qword ptr [rsp + 80]                          // args
+  mov rcx, qword ptr [rcx + 8*13]                        // dst_stride
+  mov rsi, 1
+  imul rcx, rsi
+  mov rsi, qword ptr [rsp + 72]                          // dst
+  lea rcx, [rsi + rcx]                                   // row
   sub rdx, 1                                             // next rows_1
   ja L(rows_1)
 L(rows_1_done):

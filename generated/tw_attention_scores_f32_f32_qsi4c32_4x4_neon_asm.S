@@ -600,50 +600,50 @@ L(k):
   subs x17, x17, #1                                      // next k
   b.hi L(k)
 L(k_done):
-  add x14, x2, x12                                       // out
   zip2 v26.4s, v2.4s, v3.4s                              // zipped
   zip1 v2.4s, v2.4s, v3.4s                               // zipped
   fadd v2.4s, v2.4s, v26.4s                              // across
   zip2 v3.4s, v4.4s, v5.4s                               // zipped
   zip1 v4.4s, v4.4s, v5.4s                               // zipped
   fadd v3.4s, v4.4s, v3.4s                               // across
-  zip2 v4.2d, v2.2d, v3.2d                               // zipped
+  zip2 v4.4s, v6.4s, v7.4s                               // zipped
+  zip1 v5.4s, v6.4s, v7.4s                               // zipped
+  fadd v4.4s, v5.4s, v4.4s                               // across
+  zip2 v5.4s, v16.4s, v17.4s                             // zipped
+  zip1 v6.4s, v16.4s, v17.4s                             // zipped
+  fadd v5.4s, v6.4s, v5.4s                               // across
+  zip2 v6.4s, v18.4s, v19.4s                             // zipped
+  zip1 v7.4s, v18.4s, v19.4s                             // zipped
+  fadd v6.4s, v7.4s, v6.4s                               // across
+  zip2 v7.4s, v20.4s, v21.4s                             // zipped
+  zip1 v16.4s, v20.4s, v21.4s                            // zipped
+  fadd v7.4s, v16.4s, v7.4s                              // across
+  zip2 v16.4s, v22.4s, v23.4s                            // zipped
+  zip1 v17.4s, v22.4s, v23.4s                            // zipped
+  fadd v16.4s, v17.4s, v16.4s                            // across
+  zip2 v17.4s, v24.4s, v25.4s                            // zipped
+  zip1 v18.4s, v24.4s, v25.4s                            // zipped
+  fadd v17.4s, v18.4s, v17.4s                            // across
+  zip2 v18.2d, v2.2d, v3.2d                              // zipped
   zip1 v2.2d, v2.2d, v3.2d                               // zipped
-  fadd v2.4s, v2.4s, v4.4s                               // across
+  fadd v2.4s, v2.4s, v18.4s                              // across
+  zip2 v3.2d, v4.2d, v5.2d                               // zipped
+  zip1 v4.2d, v4.2d, v5.2d                               // zipped
+  fadd v3.4s, v4.4s, v3.4s                               // across
+  zip2 v4.2d, v6.2d, v7.2d                               // zipped
+  zip1 v5.2d, v6.2d, v7.2d                               // zipped
+  fadd v4.4s, v5.4s, v4.4s                               // across
+  zip2 v5.2d, v16.2d, v17.2d                             // zipped
+  zip1 v6.2d, v16.2d, v17.2d                             // zipped
+  fadd v5.4s, v6.4s, v5.4s                               // across
+  add x14, x2, x12                                       // out
   str q2, [x14, #0]                                      // across
   add x14, x9, x12                                       // out
-  zip2 v2.4s, v6.4s, v7.4s                               // zipped
-  zip1 v3.4s, v6.4s, v7.4s                               // zipped
-  fadd v2.4s, v3.4s, v2.4s                               // across
-  zip2 v3.4s, v16.4s, v17.4s                             // zipped
-  zip1 v4.4s, v16.4s, v17.4s                             // zipped
-  fadd v3.4s, v4.4s, v3.4s                               // across
-  zip2 v4.2d, v2.2d, v3.2d                               // zipped
-  zip1 v2.2d, v2.2d, v3.2d                               // zipped
-  fadd v2.4s, v2.4s, v4.4s                               // across
-  str q2, [x14, #0]                                      // across
+  str q3, [x14, #0]                                      // across
   add x14, x10, x12                                      // out
-  zip2 v2.4s, v18.4s, v19.4s                             // zipped
-  zip1 v3.4s, v18.4s, v19.4s                             // zipped
-  fadd v2.4s, v3.4s, v2.4s                               // across
-  zip2 v3.4s, v20.4s, v21.4s                             // zipped
-  zip1 v4.4s, v20.4s, v21.4s                             // zipped
-  fadd v3.4s, v4.4s, v3.4s                               // across
-  zip2 v4.2d, v2.2d, v3.2d                               // zipped
-  zip1 v2.2d, v2.2d, v3.2d                               // zipped
-  fadd v2.4s, v2.4s, v4.4s                               // across
-  str q2, [x14, #0]                                      // across
+  str q4, [x14, #0]                                      // across
   add x14, x8, x12                                       // out
-  zip2 v2.4s, v22.4s, v23.4s                             // zipped
-  zip1 v3.4s, v22.4s, v23.4s                             // zipped
-  fadd v2.4s, v3.4s, v2.4s                               // across
-  zip2 v3.4s, v24.4s, v25.4s                             // zipped
-  zip1 v4.4s, v24.4s, v25.4s                             // zipped
-  fadd v3.4s, v4.4s, v3.4s                               // across
-  zip2 v4.2d, v2.2d, v3.2d                               // zipped
-  zip1 v2.2d, v2.2d, v3.2d                               // zipped
-  fadd v2.4s, v2.4s, v4.4s                               // across
-  str q2, [x14, #0]                                      // across
+  str q5, [x14, #0]                                      // across
   ldr x14, [x0, #8*11]                                   // rhs_stride
   mov x15, #4
   mul x14, x14, x15
@@ -1070,28 +1070,28 @@ L(k_2):
   subs x13, x13, #1                                      // next k
   b.hi L(k_2)
 L(k_2_done):
-  add x10, x2, x8                                        // out
   zip2 v18.4s, v2.4s, v3.4s                              // zipped
   zip1 v2.4s, v2.4s, v3.4s                               // zipped
   fadd v2.4s, v2.4s, v18.4s                              // across
   zip2 v3.4s, v4.4s, v5.4s                               // zipped
   zip1 v4.4s, v4.4s, v5.4s                               // zipped
   fadd v3.4s, v4.4s, v3.4s                               // across
-  zip2 v4.2d, v2.2d, v3.2d                               // zipped
+  zip2 v4.4s, v6.4s, v7.4s                               // zipped
+  zip1 v5.4s, v6.4s, v7.4s                               // zipped
+  fadd v4.4s, v5.4s, v4.4s                               // across
+  zip2 v5.4s, v16.4s, v17.4s                             // zipped
+  zip1 v6.4s, v16.4s, v17.4s                             // zipped
+  fadd v5.4s, v6.4s, v5.4s                               // across
+  zip2 v6.2d, v2.2d, v3.2d                               // zipped
   zip1 v2.2d, v2.2d, v3.2d                               // zipped
-  fadd v2.4s, v2.4s, v4.4s                               // across
+  fadd v2.4s, v2.4s, v6.4s                               // across
+  zip2 v3.2d, v4.2d, v5.2d                               // zipped
+  zip1 v4.2d, v4.2d, v5.2d                               // zipped
+  fadd v3.4s, v4.4s, v3.4s                               // across
+  add x10, x2, x8                                        // out
   str q2, [x10, #0]                                      // across
   add x10, x6, x8                                        // out
-  zip2 v2.4s, v6.4s, v7.4s                               // zipped
-  zip1 v3.4s, v6.4s, v7.4s                               // zipped
-  fadd v2.4s, v3.4s, v2.4s                               // across
-  zip2 v3.4s, v16.4s, v17.4s                             // zipped
-  zip1 v4.4s, v16.4s, v17.4s                             // zipped
-  fadd v3.4s, v4.4s, v3.4s                               // across
-  zip2 v4.2d, v2.2d, v3.2d                               // zipped
-  zip1 v2.2d, v2.2d, v3.2d                               // zipped
-  fadd v2.4s, v2.4s, v4.4s                               // across
-  str q2, [x10, #0]                                      // across
+  str q3, [x10, #0]                                      // across
   ldr x10, [x0, #8*11]                                   // rhs_stride
   mov x11, #4
   mul x10, x10, x11
@@ -1472,7 +1472,6 @@ L(k_3):
   subs x11, x11, #1                                      // next k
   b.hi L(k_3)
 L(k_3_done):
-  add x8, x2, x6                                         // out
   zip2 v6.4s, v2.4s, v3.4s                               // zipped
   zip1 v2.4s, v2.4s, v3.4s                               // zipped
   fadd v2.4s, v2.4s, v6.4s                               // across
@@ -1482,6 +1481,7 @@ L(k_3_done):
   zip2 v4.2d, v2.2d, v3.2d                               // zipped
   zip1 v2.2d, v2.2d, v3.2d                               // zipped
   fadd v2.4s, v2.4s, v4.4s                               // across
+  add x8, x2, x6                                         // out
   str q2, [x8, #0]                                       // across
   ldr x8, [x0, #8*11]                                    // rhs_stride
   mov x9, #4

@@ -12,7 +12,7 @@
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax lhs  rcx positions_left  rdx rows_2_left  rsi q_1  rdi args  r8 rhs  r9 -  r10 k_3  r11 k_1
+//  rax lhs  rcx positions_left  rdx rows_2_left  rsi q_1  rdi args  r8 rhs  r9 k_3  r10 n  r11 k_1
 //  rbx k_2  rbp k_left  r12 lhs  r13 q_1  r14 rhs  ymm0 acc  ymm1 acc  ymm2 acc  ymm3 acc  ymm4 acc
 //  ymm5 acc  ymm6 acc  ymm7 acc  ymm8 scale ...  ymm9 scale  ymm10 scale  ymm11 scale  ymm12 q
 //  ymm13 q  ymm14 k
@@ -107,14 +107,14 @@ tw_attention_scores_f32_f32_qsi8c32_2x4_avx2_asm:
   test rdx, rdx
   jz L(rows_2_done)
 L(rows_2):
-  mov qword ptr [rsp + 24], rcx                          // dst, kept in the frame
+  mov qword ptr [rsp + 8], rcx                           // dst, kept in the frame
   mov rcx, qword ptr [rdi + 8*2]                         // n
   mov rsi, qword ptr [rdi + 8*6]                         // lhs_stride
   lea rsi, [rax + rsi]                                   // q_1
   mov r8, qword ptr [rdi + 8*13]                         // dst_stride
-  mov r9, qword ptr [rsp + 24]                           // dst
+  mov r9, qword ptr [rsp + 8]                            // dst
   lea r8, [r9 + r8]                                      // out_1
-  mov qword ptr [rsp + 8], r8                            // out_1, kept in the frame
+  mov qword ptr [rsp + 0], r8                            // out_1, kept in the frame
   mov r8, qword ptr [rdi + 8*10]                         // rhs
   lea r8, [r8 + 2]                                       // rhs
   mov r9, 0
@@ -122,32 +122,32 @@ L(rows_2):
   test rcx, rcx
   jz L(positions_done)
 L(positions):
-  mov qword ptr [rsp + 0], r10                           // n, kept in the frame
-  mov r10, qword ptr [rdi + 8*11]                        // rhs_stride
+  mov qword ptr [rsp + 24], r9                           // , kept in the frame
+  mov r9, qword ptr [rdi + 8*11]                         // rhs_stride
   mov r11, 1
-  mov rbx, qword ptr [rsp + 0]                           // n
+  mov rbx, r10                                           // n
   cmp rbx, r11
   cmovb rbx, r11
   sub rbx, r11
-  lea r11, [r8 + r10]
+  lea r11, [r8 + r9]
   test rbx, rbx                                          // k_1
   cmovz r11, r8
   mov rbx, 2
-  mov rbp, qword ptr [rsp + 0]                           // n
+  mov rbp, r10                                           // n
   cmp rbp, rbx
   cmovb rbp, rbx
   sub rbp, rbx
-  lea rbx, [r11 + r10]
+  lea rbx, [r11 + r9]
   test rbp, rbp                                          // k_2
   cmovz rbx, r11
   mov rbp, 3
-  mov r12, qword ptr [rsp + 0]                           // n
+  mov r12, r10                                           // n
   cmp r12, rbp
   cmovb r12, rbp
   sub r12, rbp
-  lea r10, [rbx + r10]
+  lea r9, [rbx + r9]
   test r12, r12                                          // k_3
-  cmovz r10, rbx
+  cmovz r9, rbx
   mov rbp, qword ptr [rdi + 8*19]                        // rhs_prefetch
   mov r12, 0
   cmp rbp, r12                                           // unless rhs_prefetch not_equal 
@@ -159,7 +159,7 @@ L(positions):
   lea r13, [r8 + rbp]                                    // ahead
   lea r14, [r11 + rbp]                                   // ahead
   lea r15, [rbx + rbp]                                   // ahead
-  lea rbp, [r10 + rbp]                                   // ahead
+  lea rbp, [r9 + rbp]                                    // ahead
   test r12, r12
   jz L(ahead_done)
 L(ahead):
@@ -198,7 +198,7 @@ L(k):
   vcvtph2ps ymm9, xmm9                                   // scale
   vpbroadcastw xmm10, word ptr [rbx + -2]                // scale
   vcvtph2ps ymm10, xmm10                                 // scale
-  vpbroadcastw xmm11, word ptr [r10 + -2]                // scale
+  vpbroadcastw xmm11, word ptr [r9 + -2]                 // scale
   vcvtph2ps ymm11, xmm11                                 // scale
   vmovdqu ymm12, ymmword ptr [r12 + 0]                   // q
   vmovdqu ymm13, ymmword ptr [r13 + 0]                   // q
@@ -217,7 +217,7 @@ L(k):
   vmulps ymm14, ymm14, ymm10                             // k
   vfmadd231ps ymm2, ymm14, ymm12                         // acc
   vfmadd231ps ymm6, ymm14, ymm13                         // acc
-  vpmovsxbd ymm14, qword ptr [r10 + 0]                   // k
+  vpmovsxbd ymm14, qword ptr [r9 + 0]                    // k
   vcvtdq2ps ymm14, ymm14                                 // k
   vmulps ymm14, ymm14, ymm11                             // k
   vfmadd231ps ymm3, ymm14, ymm12                         // acc
@@ -239,7 +239,7 @@ L(k):
   vmulps ymm14, ymm14, ymm10                             // k
   vfmadd231ps ymm2, ymm14, ymm12                         // acc
   vfmadd231ps ymm6, ymm14, ymm13                         // acc
-  vpmovsxbd ymm14, qword ptr [r10 + 8]                   // k
+  vpmovsxbd ymm14, qword ptr [r9 + 8]                    // k
   vcvtdq2ps ymm14, ymm14                                 // k
   vmulps ymm14, ymm14, ymm11                             // k
   vfmadd231ps ymm3, ymm14, ymm12                         // acc
@@ -261,7 +261,7 @@ L(k):
   vmulps ymm14, ymm14, ymm10                             // k
   vfmadd231ps ymm2, ymm14, ymm12                         // acc
   vfmadd231ps ymm6, ymm14, ymm13                         // acc
-  vpmovsxbd ymm14, qword ptr [r10 + 16]                  // k
+  vpmovsxbd ymm14, qword ptr [r9 + 16]                   // k
   vcvtdq2ps ymm14, ymm14                                 // k
   vmulps ymm14, ymm14, ymm11                             // k
   vfmadd231ps ymm3, ymm14, ymm12                         // acc
@@ -283,7 +283,7 @@ L(k):
   vmulps ymm8, ymm8, ymm10                               // k
   vfmadd231ps ymm2, ymm8, ymm12                          // acc
   vfmadd231ps ymm6, ymm8, ymm13                          // acc
-  vpmovsxbd ymm8, qword ptr [r10 + 24]                   // k
+  vpmovsxbd ymm8, qword ptr [r9 + 24]                    // k
   vcvtdq2ps ymm8, ymm8                                   // k
   vmulps ymm8, ymm8, ymm11                               // k
   vfmadd231ps ymm3, ymm8, ymm12                          // acc
@@ -293,51 +293,50 @@ L(k):
   lea r14, [r14 + 34]
   lea r11, [r11 + 34]
   lea rbx, [rbx + 34]
-  lea r10, [r10 + 34]
+  lea r9, [r9 + 34]
   sub rbp, 1                                             // next k
   ja L(k)
 L(k_done):
-  mov r10, qword ptr [rsp + 24]                          // dst
-  lea r10, [r10 + r9]                                    // out
   vpunpckhdq ymm8, ymm0, ymm1                            // zipped
   vpunpckldq ymm0, ymm0, ymm1                            // zipped
   vaddps ymm0, ymm0, ymm8                                // across
   vpunpckhdq ymm1, ymm2, ymm3                            // zipped
   vpunpckldq ymm2, ymm2, ymm3                            // zipped
   vaddps ymm1, ymm2, ymm1                                // across
-  vpunpckhqdq ymm2, ymm0, ymm1                           // zipped
+  vpunpckhdq ymm2, ymm4, ymm5                            // zipped
+  vpunpckldq ymm3, ymm4, ymm5                            // zipped
+  vaddps ymm2, ymm3, ymm2                                // across
+  vpunpckhdq ymm3, ymm6, ymm7                            // zipped
+  vpunpckldq ymm4, ymm6, ymm7                            // zipped
+  vaddps ymm3, ymm4, ymm3                                // across
+  vpunpckhqdq ymm4, ymm0, ymm1                           // zipped
   vpunpcklqdq ymm0, ymm0, ymm1                           // zipped
-  vaddps ymm0, ymm0, ymm2                                // across
-  vperm2i128 ymm1, ymm0, ymm0, 0x31                      // moved
-  vperm2i128 ymm0, ymm0, ymm0, 0x20                      // moved
-  vaddps ymm0, ymm0, ymm1                                // across
-  vextracti128 xmm0, ymm0, 0                             // out
-  vmovdqu xmmword ptr [r10 + 0], xmm0                    // out
-  mov r10, qword ptr [rsp + 8]                           // out_1
-  lea r10, [r10 + r9]                                    // out
-  vpunpckhdq ymm0, ymm4, ymm5                            // zipped
-  vpunpckldq ymm1, ymm4, ymm5                            // zipped
-  vaddps ymm0, ymm1, ymm0                                // across
-  vpunpckhdq ymm1, ymm6, ymm7                            // zipped
-  vpunpckldq ymm2, ymm6, ymm7                            // zipped
+  vaddps ymm0, ymm0, ymm4                                // across
+  vpunpckhqdq ymm1, ymm2, ymm3                           // zipped
+  vpunpcklqdq ymm2, ymm2, ymm3                           // zipped
   vaddps ymm1, ymm2, ymm1                                // across
-  vpunpckhqdq ymm2, ymm0, ymm1                           // zipped
-  vpunpcklqdq ymm0, ymm0, ymm1                           // zipped
+  vperm2i128 ymm2, ymm0, ymm1, 0x31                      // moved
+  vperm2i128 ymm0, ymm0, ymm1, 0x20                      // moved
   vaddps ymm0, ymm0, ymm2                                // across
-  vperm2i128 ymm1, ymm0, ymm0, 0x31                      // moved
-  vperm2i128 ymm0, ymm0, ymm0, 0x20                      // moved
-  vaddps ymm0, ymm0, ymm1                                // across
-  vextracti128 xmm0, ymm0, 0                             // out
-  vmovdqu xmmword ptr [r10 + 0], xmm0                    // out
-  mov r11, qword ptr [rdi + 8*11]                        // rhs_stride
-  mov r10, 4
-  imul r11, r10
-  mov rbx, 4
-  mov r10, qword ptr [rsp + 0]                           // n
-  cmp r10, rbx
-  cmovb r10, rbx
-  sub r10, rbx
-  lea r8, [r8 + r11]                                     // k
+  mov r9, qword ptr [rsp + 8]                            // dst
+  mov r11, qword ptr [rsp + 24]
+  lea r9, [r9 + r11]                                     // out
+  vextracti128 xmm1, ymm0, 0                             // out
+  vmovdqu xmmword ptr [r9 + 0], xmm1                     // out
+  mov r9, qword ptr [rsp + 0]                            // out_1
+  mov r11, qword ptr [rsp + 24]
+  lea r9, [r9 + r11]                                     // out
+  vextracti128 xmm0, ymm0, 1                             // out
+  vmovdqu xmmword ptr [r9 + 0], xmm0                     // out
+  mov r9, qword ptr [rdi + 8*11]                         // rhs_stride
+  mov r11, 4
+  imul r9, r11
+  mov r11, 4
+  cmp r10, r11
+  cmovb r10, r11
+  sub r10, r11
+  lea r8, [r8 + r9]                                      // k
+  mov r9, qword ptr [rsp + 24]
   lea r9, [r9 + 16]
   sub rcx, 4                                             // next positions
   ja L(positions)
@@ -349,7 +348,7 @@ L(positions_done):
   mov rcx, qword ptr [rdi + 8*13]                        // dst_stride
   mov rsi, 2
   imul rcx, rsi
-  mov rsi, qword ptr [rsp + 24]                          // dst
+  mov rsi, qword ptr [rsp + 8]                           // dst
   lea rcx, [rsi + rcx]                                   // row
   sub rdx, 1                                             // next rows_2
   ja L(rows_2)
@@ -369,32 +368,32 @@ L(rows_1):
   test rcx, rcx
   jz L(positions_2_done)
 L(positions_2):
-  mov qword ptr [rsp + 32], r9                           // n, kept in the frame
-  mov r9, qword ptr [rdi + 8*11]                         // rhs_stride
+  mov qword ptr [rsp + 32], r8                           // , kept in the frame
+  mov r8, qword ptr [rdi + 8*11]                         // rhs_stride
   mov r10, 1
-  mov r11, qword ptr [rsp + 32]                          // n
+  mov r11, r9                                            // n
   cmp r11, r10
   cmovb r11, r10
   sub r11, r10
-  lea r10, [rsi + r9]
+  lea r10, [rsi + r8]
   test r11, r11                                          // k_1
   cmovz r10, rsi
   mov r11, 2
-  mov rbx, qword ptr [rsp + 32]                          // n
+  mov rbx, r9                                            // n
   cmp rbx, r11
   cmovb rbx, r11
   sub rbx, r11
-  lea r11, [r10 + r9]
+  lea r11, [r10 + r8]
   test rbx, rbx                                          // k_2
   cmovz r11, r10
   mov rbx, 3
-  mov rbp, qword ptr [rsp + 32]                          // n
+  mov rbp, r9                                            // n
   cmp rbp, rbx
   cmovb rbp, rbx
   sub rbp, rbx
-  lea r9, [r11 + r9]
+  lea r8, [r11 + r8]
   test rbp, rbp                                          // k_3
-  cmovz r9, r11
+  cmovz r8, r11
   mov rbx, qword ptr [rdi + 8*19]                        // rhs_prefetch
   mov rbp, 0
   cmp rbx, rbp                                           // unless rhs_prefetch not_equal 
@@ -402,7 +401,7 @@ L(positions_2):
   lea rbp, [rsi + rbx]                                   // ahead
   lea r12, [r10 + rbx]                                   // ahead
   lea r13, [r11 + rbx]                                   // ahead
-  lea rbx, [r9 + rbx]                                    // ahead
+  lea rbx, [r8 + rbx]                                    // ahead
   mov r14, qword ptr [rdi + 8*3]                         // k
   shr r14, 5
   mov r15, 34
@@ -440,7 +439,7 @@ L(k_2):
   vcvtph2ps ymm5, xmm5                                   // scale
   vpbroadcastw xmm6, word ptr [r11 + -2]                 // scale
   vcvtph2ps ymm6, xmm6                                   // scale
-  vpbroadcastw xmm7, word ptr [r9 + -2]                  // scale
+  vpbroadcastw xmm7, word ptr [r8 + -2]                  // scale
   vcvtph2ps ymm7, xmm7                                   // scale
   vmovdqu ymm8, ymmword ptr [rbp + 0]                    // q
   vpmovsxbd ymm9, qword ptr [r12 + 0]                    // k
@@ -455,7 +454,7 @@ L(k_2):
   vcvtdq2ps ymm9, ymm9                                   // k
   vmulps ymm9, ymm9, ymm6                                // k
   vfmadd231ps ymm2, ymm9, ymm8                           // acc
-  vpmovsxbd ymm9, qword ptr [r9 + 0]                     // k
+  vpmovsxbd ymm9, qword ptr [r8 + 0]                     // k
   vcvtdq2ps ymm9, ymm9                                   // k
   vmulps ymm9, ymm9, ymm7                                // k
   vfmadd231ps ymm3, ymm9, ymm8                           // acc
@@ -472,7 +471,7 @@ L(k_2):
   vcvtdq2ps ymm9, ymm9                                   // k
   vmulps ymm9, ymm9, ymm6                                // k
   vfmadd231ps ymm2, ymm9, ymm8                           // acc
-  vpmovsxbd ymm9, qword ptr [r9 + 8]                     // k
+  vpmovsxbd ymm9, qword ptr [r8 + 8]                     // k
   vcvtdq2ps ymm9, ymm9                                   // k
   vmulps ymm9, ymm9, ymm7                                // k
   vfmadd231ps ymm3, ymm9, ymm8                           // acc
@@ -489,7 +488,7 @@ L(k_2):
   vcvtdq2ps ymm9, ymm9                                   // k
   vmulps ymm9, ymm9, ymm6                                // k
   vfmadd231ps ymm2, ymm9, ymm8                           // acc
-  vpmovsxbd ymm9, qword ptr [r9 + 16]                    // k
+  vpmovsxbd ymm9, qword ptr [r8 + 16]                    // k
   vcvtdq2ps ymm9, ymm9                                   // k
   vmulps ymm9, ymm9, ymm7                                // k
   vfmadd231ps ymm3, ymm9, ymm8                           // acc
@@ -506,7 +505,7 @@ L(k_2):
   vcvtdq2ps ymm4, ymm4                                   // k
   vmulps ymm4, ymm4, ymm6                                // k
   vfmadd231ps ymm2, ymm4, ymm8                           // acc
-  vpmovsxbd ymm4, qword ptr [r9 + 24]                    // k
+  vpmovsxbd ymm4, qword ptr [r8 + 24]                    // k
   vcvtdq2ps ymm4, ymm4                                   // k
   vmulps ymm4, ymm4, ymm7                                // k
   vfmadd231ps ymm3, ymm4, ymm8                           // acc
@@ -514,12 +513,10 @@ L(k_2):
   lea r12, [r12 + 34]
   lea r10, [r10 + 34]
   lea r11, [r11 + 34]
-  lea r9, [r9 + 34]
+  lea r8, [r8 + 34]
   sub rbx, 1                                             // next k
   ja L(k_2)
 L(k_2_done):
-  mov r9, qword ptr [rsp + 16]                           // dst
-  lea r9, [r9 + r8]                                      // out
   vpunpckhdq ymm4, ymm0, ymm1                            // zipped
   vpunpckldq ymm0, ymm0, ymm1                            // zipped
   vaddps ymm0, ymm0, ymm4                                // across
@@ -532,17 +529,20 @@ L(k_2_done):
   vperm2i128 ymm1, ymm0, ymm0, 0x31                      // moved
   vperm2i128 ymm0, ymm0, ymm0, 0x20                      // moved
   vaddps ymm0, ymm0, ymm1                                // across
+  mov r8, qword ptr [rsp + 16]                           // dst
+  mov r10, qword ptr [rsp + 32]
+  lea r8, [r8 + r10]                                     // out
   vextracti128 xmm0, ymm0, 0                             // out
-  vmovdqu xmmword ptr [r9 + 0], xmm0                     // out
-  mov r10, qword ptr [rdi + 8*11]                        // rhs_stride
-  mov r9, 4
-  imul r10, r9
-  mov r11, 4
-  mov r9, qword ptr [rsp + 32]                           // n
-  cmp r9, r11
-  cmovb r9, r11
-  sub r9, r11
-  lea rsi, [rsi + r10]                                   // k
+  vmovdqu xmmword ptr [r8 + 0], xmm0                     // out
+  mov r8, qword ptr [rdi + 8*11]                         // rhs_stride
+  mov r10, 4
+  imul r8, r10
+  mov r10, 4
+  cmp r9, r10
+  cmovb r9, r10
+  sub r9, r10
+  lea rsi, [rsi + r8]                                    // k
+  mov r8, qword ptr [rsp + 32]
   lea r8, [r8 + 16]
   sub rcx, 4                                             // next positions
   ja L(positions_2)

@@ -186,7 +186,6 @@ void tw_attention_scores_f32_f32_qsi8c32_4x4_avx512f(const tw_args* args) {
         k_2 += 34;
         k_3 += 34;
       }
-      uint8_t* out = dst + s_2;
       __m512i zipped = _mm512_unpackhi_epi32(_mm512_castps_si512(acc), _mm512_castps_si512(acc_2));
       __m512i zipped_2 =
           _mm512_unpacklo_epi32(_mm512_castps_si512(acc), _mm512_castps_si512(acc_2));
@@ -196,84 +195,69 @@ void tw_attention_scores_f32_f32_qsi8c32_4x4_avx512f(const tw_args* args) {
       zipped_2 = _mm512_unpacklo_epi32(_mm512_castps_si512(acc_3), _mm512_castps_si512(acc_4));
       __m512i across_2 = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
           _mm512_castsi512_ps(zipped)));
-      zipped = _mm512_unpackhi_epi64(across, across_2);
-      zipped_2 = _mm512_unpacklo_epi64(across, across_2);
-      across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
-          _mm512_castsi512_ps(zipped)));
-      __m512i moved = _mm512_shuffle_i32x4(across, across, 221);
-      __m512i moved_2 = _mm512_shuffle_i32x4(across, across, 136);
-      across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(moved_2),
-          _mm512_castsi512_ps(moved)));
-      moved = _mm512_shuffle_i32x4(across, across, 221);
-      moved_2 = _mm512_shuffle_i32x4(across, across, 136);
-      __m512 across_3 = _mm512_add_ps(_mm512_castsi512_ps(moved_2), _mm512_castsi512_ps(moved));
-      __m128i out_4 = _mm512_extracti32x4_epi32(_mm512_castps_si512(across_3), 0);
-      _mm_storeu_si128((__m128i *)out, out_4);
-      out = out_1 + s_2;
       zipped = _mm512_unpackhi_epi32(_mm512_castps_si512(acc_5), _mm512_castps_si512(acc_6));
       zipped_2 = _mm512_unpacklo_epi32(_mm512_castps_si512(acc_5), _mm512_castps_si512(acc_6));
-      across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
+      __m512i across_3 = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
           _mm512_castsi512_ps(zipped)));
       zipped = _mm512_unpackhi_epi32(_mm512_castps_si512(acc_7), _mm512_castps_si512(acc_8));
       zipped_2 = _mm512_unpacklo_epi32(_mm512_castps_si512(acc_7), _mm512_castps_si512(acc_8));
-      across_2 = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
+      __m512i across_4 = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
           _mm512_castsi512_ps(zipped)));
-      zipped = _mm512_unpackhi_epi64(across, across_2);
-      zipped_2 = _mm512_unpacklo_epi64(across, across_2);
-      across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
-          _mm512_castsi512_ps(zipped)));
-      moved = _mm512_shuffle_i32x4(across, across, 221);
-      moved_2 = _mm512_shuffle_i32x4(across, across, 136);
-      across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(moved_2),
-          _mm512_castsi512_ps(moved)));
-      moved = _mm512_shuffle_i32x4(across, across, 221);
-      moved_2 = _mm512_shuffle_i32x4(across, across, 136);
-      across_3 = _mm512_add_ps(_mm512_castsi512_ps(moved_2), _mm512_castsi512_ps(moved));
-      out_4 = _mm512_extracti32x4_epi32(_mm512_castps_si512(across_3), 0);
-      _mm_storeu_si128((__m128i *)out, out_4);
-      out = out_2 + s_2;
       zipped = _mm512_unpackhi_epi32(_mm512_castps_si512(acc_9), _mm512_castps_si512(acc_10));
       zipped_2 = _mm512_unpacklo_epi32(_mm512_castps_si512(acc_9), _mm512_castps_si512(acc_10));
-      across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
+      const __m512i across_5 = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
           _mm512_castsi512_ps(zipped)));
       zipped = _mm512_unpackhi_epi32(_mm512_castps_si512(acc_11), _mm512_castps_si512(acc_12));
       zipped_2 = _mm512_unpacklo_epi32(_mm512_castps_si512(acc_11), _mm512_castps_si512(acc_12));
-      across_2 = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
+      const __m512i across_6 = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
           _mm512_castsi512_ps(zipped)));
-      zipped = _mm512_unpackhi_epi64(across, across_2);
-      zipped_2 = _mm512_unpacklo_epi64(across, across_2);
-      across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
-          _mm512_castsi512_ps(zipped)));
-      moved = _mm512_shuffle_i32x4(across, across, 221);
-      moved_2 = _mm512_shuffle_i32x4(across, across, 136);
-      across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(moved_2),
-          _mm512_castsi512_ps(moved)));
-      moved = _mm512_shuffle_i32x4(across, across, 221);
-      moved_2 = _mm512_shuffle_i32x4(across, across, 136);
-      across_3 = _mm512_add_ps(_mm512_castsi512_ps(moved_2), _mm512_castsi512_ps(moved));
-      out_4 = _mm512_extracti32x4_epi32(_mm512_castps_si512(across_3), 0);
-      _mm_storeu_si128((__m128i *)out, out_4);
-      out = out_3 + s_2;
       zipped = _mm512_unpackhi_epi32(_mm512_castps_si512(acc_13), _mm512_castps_si512(acc_14));
       zipped_2 = _mm512_unpacklo_epi32(_mm512_castps_si512(acc_13), _mm512_castps_si512(acc_14));
-      across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
+      const __m512i across_7 = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
           _mm512_castsi512_ps(zipped)));
       zipped = _mm512_unpackhi_epi32(_mm512_castps_si512(acc_15), _mm512_castps_si512(acc_16));
       zipped_2 = _mm512_unpacklo_epi32(_mm512_castps_si512(acc_15), _mm512_castps_si512(acc_16));
-      across_2 = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
+      const __m512i across_8 = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
           _mm512_castsi512_ps(zipped)));
       zipped = _mm512_unpackhi_epi64(across, across_2);
       zipped_2 = _mm512_unpacklo_epi64(across, across_2);
       across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
           _mm512_castsi512_ps(zipped)));
-      moved = _mm512_shuffle_i32x4(across, across, 221);
-      moved_2 = _mm512_shuffle_i32x4(across, across, 136);
+      zipped = _mm512_unpackhi_epi64(across_3, across_4);
+      zipped_2 = _mm512_unpacklo_epi64(across_3, across_4);
+      across_2 = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
+          _mm512_castsi512_ps(zipped)));
+      zipped = _mm512_unpackhi_epi64(across_5, across_6);
+      zipped_2 = _mm512_unpacklo_epi64(across_5, across_6);
+      across_3 = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
+          _mm512_castsi512_ps(zipped)));
+      zipped = _mm512_unpackhi_epi64(across_7, across_8);
+      zipped_2 = _mm512_unpacklo_epi64(across_7, across_8);
+      across_4 = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
+          _mm512_castsi512_ps(zipped)));
+      __m512i moved = _mm512_shuffle_i32x4(across, across_2, 221);
+      __m512i moved_2 = _mm512_shuffle_i32x4(across, across_2, 136);
       across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(moved_2),
           _mm512_castsi512_ps(moved)));
-      moved = _mm512_shuffle_i32x4(across, across, 221);
-      moved_2 = _mm512_shuffle_i32x4(across, across, 136);
-      across_3 = _mm512_add_ps(_mm512_castsi512_ps(moved_2), _mm512_castsi512_ps(moved));
-      out_4 = _mm512_extracti32x4_epi32(_mm512_castps_si512(across_3), 0);
+      moved = _mm512_shuffle_i32x4(across_3, across_4, 221);
+      moved_2 = _mm512_shuffle_i32x4(across_3, across_4, 136);
+      across_2 = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(moved_2),
+          _mm512_castsi512_ps(moved)));
+      moved = _mm512_shuffle_i32x4(across, across_2, 221);
+      moved_2 = _mm512_shuffle_i32x4(across, across_2, 136);
+      across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(moved_2),
+          _mm512_castsi512_ps(moved)));
+      uint8_t* out = dst + s_2;
+      __m128i out_4 = _mm512_extracti32x4_epi32(across, 0);
+      _mm_storeu_si128((__m128i *)out, out_4);
+      out = out_1 + s_2;
+      out_4 = _mm512_extracti32x4_epi32(across, 1);
+      _mm_storeu_si128((__m128i *)out, out_4);
+      out = out_2 + s_2;
+      out_4 = _mm512_extracti32x4_epi32(across, 2);
+      _mm_storeu_si128((__m128i *)out, out_4);
+      out = out_3 + s_2;
+      out_4 = _mm512_extracti32x4_epi32(across, 3);
       _mm_storeu_si128((__m128i *)out, out_4);
       n = n > 4 ? n - 4 : 0;
       rhs += args->rhs_stride * 4;
@@ -396,7 +380,6 @@ void tw_attention_scores_f32_f32_qsi8c32_4x4_avx512f(const tw_args* args) {
         k_2 += 34;
         k_3 += 34;
       }
-      uint8_t* out = dst + s_3;
       __m512i zipped = _mm512_unpackhi_epi32(_mm512_castps_si512(acc), _mm512_castps_si512(acc_2));
       __m512i zipped_2 =
           _mm512_unpacklo_epi32(_mm512_castps_si512(acc), _mm512_castps_si512(acc_2));
@@ -406,40 +389,35 @@ void tw_attention_scores_f32_f32_qsi8c32_4x4_avx512f(const tw_args* args) {
       zipped_2 = _mm512_unpacklo_epi32(_mm512_castps_si512(acc_3), _mm512_castps_si512(acc_4));
       __m512i across_2 = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
           _mm512_castsi512_ps(zipped)));
-      zipped = _mm512_unpackhi_epi64(across, across_2);
-      zipped_2 = _mm512_unpacklo_epi64(across, across_2);
-      across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
-          _mm512_castsi512_ps(zipped)));
-      __m512i moved = _mm512_shuffle_i32x4(across, across, 221);
-      __m512i moved_2 = _mm512_shuffle_i32x4(across, across, 136);
-      across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(moved_2),
-          _mm512_castsi512_ps(moved)));
-      moved = _mm512_shuffle_i32x4(across, across, 221);
-      moved_2 = _mm512_shuffle_i32x4(across, across, 136);
-      __m512 across_3 = _mm512_add_ps(_mm512_castsi512_ps(moved_2), _mm512_castsi512_ps(moved));
-      __m128i out_2 = _mm512_extracti32x4_epi32(_mm512_castps_si512(across_3), 0);
-      _mm_storeu_si128((__m128i *)out, out_2);
-      out = out_1 + s_3;
       zipped = _mm512_unpackhi_epi32(_mm512_castps_si512(acc_5), _mm512_castps_si512(acc_6));
       zipped_2 = _mm512_unpacklo_epi32(_mm512_castps_si512(acc_5), _mm512_castps_si512(acc_6));
-      across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
+      const __m512i across_3 = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
           _mm512_castsi512_ps(zipped)));
       zipped = _mm512_unpackhi_epi32(_mm512_castps_si512(acc_7), _mm512_castps_si512(acc_8));
       zipped_2 = _mm512_unpacklo_epi32(_mm512_castps_si512(acc_7), _mm512_castps_si512(acc_8));
-      across_2 = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
+      const __m512i across_4 = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
           _mm512_castsi512_ps(zipped)));
       zipped = _mm512_unpackhi_epi64(across, across_2);
       zipped_2 = _mm512_unpacklo_epi64(across, across_2);
       across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
           _mm512_castsi512_ps(zipped)));
-      moved = _mm512_shuffle_i32x4(across, across, 221);
-      moved_2 = _mm512_shuffle_i32x4(across, across, 136);
+      zipped = _mm512_unpackhi_epi64(across_3, across_4);
+      zipped_2 = _mm512_unpacklo_epi64(across_3, across_4);
+      across_2 = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(zipped_2),
+          _mm512_castsi512_ps(zipped)));
+      __m512i moved = _mm512_shuffle_i32x4(across, across_2, 221);
+      __m512i moved_2 = _mm512_shuffle_i32x4(across, across_2, 136);
       across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(moved_2),
           _mm512_castsi512_ps(moved)));
       moved = _mm512_shuffle_i32x4(across, across, 221);
       moved_2 = _mm512_shuffle_i32x4(across, across, 136);
-      across_3 = _mm512_add_ps(_mm512_castsi512_ps(moved_2), _mm512_castsi512_ps(moved));
-      out_2 = _mm512_extracti32x4_epi32(_mm512_castps_si512(across_3), 0);
+      across = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(moved_2),
+          _mm512_castsi512_ps(moved)));
+      uint8_t* out = dst + s_3;
+      __m128i out_2 = _mm512_extracti32x4_epi32(across, 0);
+      _mm_storeu_si128((__m128i *)out, out_2);
+      out = out_1 + s_3;
+      out_2 = _mm512_extracti32x4_epi32(across, 1);
       _mm_storeu_si128((__m128i *)out, out_2);
       n = n > 4 ? n - 4 : 0;
       rhs += args->rhs_stride * 4;
@@ -544,7 +522,6 @@ void tw_attention_scores_f32_f32_qsi8c32_4x4_avx512f(const tw_args* args) {
         k_2 += 34;
         k_3 += 34;
       }
-      uint8_t* const out = dst + s_4;
       __m512i zipped = _mm512_unpackhi_epi32(_mm512_castps_si512(acc), _mm512_castps_si512(acc_2));
       __m512i zipped_2 =
           _mm512_unpacklo_epi32(_mm512_castps_si512(acc), _mm512_castps_si512(acc_2));
@@ -566,6 +543,7 @@ void tw_attention_scores_f32_f32_qsi8c32_4x4_avx512f(const tw_args* args) {
       moved_2 = _mm512_shuffle_i32x4(across, across, 136);
       const __m512 across_3 =
           _mm512_add_ps(_mm512_castsi512_ps(moved_2), _mm512_castsi512_ps(moved));
+      uint8_t* const out = dst + s_4;
       const __m128i out_2 = _mm512_extracti32x4_epi32(_mm512_castps_si512(across_3), 0);
       _mm_storeu_si128((__m128i *)out, out_2);
       n = n > 4 ? n - 4 : 0;

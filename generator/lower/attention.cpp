@@ -153,10 +153,10 @@ class AttentionWriter {
     const bool pieces = fetches_pieces();
     const Value fetched = pieces ? tile_bytes() : no_value;
     const auto body = [&](const Values& q) {
-      const Values done = score_tile(queries, q[0], {q[1], pieces ? q[3] : no_value}, rows);
+      const Values sums = score_tile(queries, q[0], {q[1], pieces ? q[3] : no_value}, rows);
+      const Values done = across(b_, sums, OpCode::fadd);
       for (int64_t r = 0; r < rows; ++r) {
-        const Values mine(done.begin() + r * tile, done.begin() + (r + 1) * tile);
-        store_scores(offset(outs[static_cast<size_t>(r)], q[2], "out"), mine);
+        store_scores(offset(outs[static_cast<size_t>(r)], q[2], "out"), done, r);
       }
       const Value step = b_.op(OpCode::imul, {b_.arg(ArgField::rhs_stride), b_.constant(tile)});
       Values next = {b_.op(OpCode::isub_sat, {q[0], b_.constant(tile)}), offset(q[1], step, "k"),
@@ -254,16 +254,19 @@ class AttentionWriter {
     });
   }
 
-  void store_scores(Value at, const Values& sums) {
-    const Values done = across(b_, sums, OpCode::fadd);
-    const auto count = static_cast<int64_t>(sums.size());
-    if (count < lanes_) {
-      const Value first = b_.op(OpCode::segment, {done.front()}, {.imm = 0}, "out", Role::operand);
-      b_.op(OpCode::store, {at, first});
+  /// `done`: of all rows, one behind the other.
+  void store_scores(Value at, const Values& done, int64_t row) {
+    const int64_t tile = v_.tile.n.fixed;
+    const int64_t first = row * tile;
+    const Value* const vectors = &done[static_cast<size_t>(first / lanes_)];
+    if (tile < lanes_) {
+      const int64_t segment = first % lanes_ / segment_lanes;
+      const Value mine = b_.op(OpCode::segment, {*vectors}, {.imm = segment}, "out", Role::operand);
+      b_.op(OpCode::store, {at, mine});
       return;
     }
-    for (size_t i = 0; i < done.size(); ++i) {
-      b_.op(OpCode::store, {at, done[i]}, {.offset = vector_ * static_cast<int64_t>(i)});
+    for (int64_t i = 0; i < tile / lanes_; ++i) {
+      b_.op(OpCode::store, {at, vectors[i]}, {.offset = vector_ * i});
     }
   }
 
