@@ -5,8 +5,8 @@
 #include "attention.h"
 
 enum {
-  MINUS_Q = 3,
-  SURPLUS = 4, /* vectors of a state */
+  MINUS_Q = 3, /* which of a state's vectors (registry.h) */
+  SURPLUS = 4,
   STATE_VECTORS = 5,
   LINE_FLOATS = 16,
   LINE_BYTES = 64,
