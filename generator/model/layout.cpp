@@ -12,10 +12,10 @@ namespace {
 
 // In the order of their enumerators.
 constexpr std::string_view pair_names[] = {"none", "depth", "column", "next"};
-constexpr std::string_view field_names[] = {
+constexpr std::string_view kind_names[] = {
     "data",    "tops", "sums",        "zeros",         "scales",     "minimums",
     "offsets", "bias", "scale_steps", "minimum_steps", "scale_tops", "minimum_tops"};
-static_assert(std::size(field_names) == static_cast<size_t>(FieldKind::minimum_tops) + 1);
+static_assert(std::size(kind_names) == static_cast<size_t>(FieldKind::minimum_tops) + 1);
 
 bool in_block(const Layout& layout, const Field& field) {
   return layout.block != 0 && (field.kind == FieldKind::data || field.per_block);
@@ -53,7 +53,7 @@ bool operator==(const Layout& a, const Layout& b) {
 }
 
 std::string_view name(FieldKind kind) {
-  return field_names[static_cast<size_t>(kind)];
+  return kind_names[static_cast<size_t>(kind)];
 }
 
 std::string canonical(const Layout& layout) {
