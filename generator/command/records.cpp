@@ -59,7 +59,7 @@ const char* outcome_name(Outcome outcome) {
   return outcome == Outcome::wrong ? "wrong" : outcome == Outcome::crash ? "crash" : "timeout";
 }
 
-std::string core_text(const Core& core) {
+std::string core_line(const Core& core) {
   return fmt::format("{} ({})", core.name.empty() ? "unknown core" : core.name, identity(core));
 }
 
@@ -86,7 +86,7 @@ void print_lead(const ReportCell& cell) {
 
 void print_cell(const Core& core, const ReportProblem& of, const ReportCell& cell) {
   const Problem& p = of.problem;
-  fmt::print("{}: {}, n {}, k {}{}, m {}, {}, {}\n", core_text(core), p.family, p.n, p.k,
+  fmt::print("{}: {}, n {}, k {}{}, m {}, {}, {}\n", core_line(core), p.family, p.n, p.k,
              p.block == 0 ? "" : fmt::format(", blocks of {} with {}", p.block, p.scales), cell.m,
              cell.regime == Regime::hot ? "hot" : "streamed", counted_text(of.threads, "thread"));
   print_lead(cell);
@@ -103,7 +103,7 @@ void print_core(const ReportCore& core) {
   for (const ReportProblem& problem : core.problems) {
     for (const ReportCell& cell : problem.cells) print_cell(core.core, problem, cell);
   }
-  if (!core.failures.empty()) fmt::print("{}: failed, and chosen nowhere\n", core_text(core.core));
+  if (!core.failures.empty()) fmt::print("{}: failed, and chosen nowhere\n", core_line(core.core));
   for (const Record* failed : core.failures) {
     fmt::print("  {:<10} {}{}\n", outcome_name(failed->outcome), failed->ran.kernel,
                failed->detail.empty() ? "" : ": " + failed->detail);

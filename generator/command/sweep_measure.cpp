@@ -197,7 +197,8 @@ std::string cell_text(const tuner::Problem& p, const tuner::ReportCell& cell, co
   return text;
 }
 
-std::string core_text(const tuner::ReportCore& core, const Sweep& chosen, const Shipped& shipped) {
+std::string core_report(const tuner::ReportCore& core, const Sweep& chosen,
+                        const Shipped& shipped) {
   std::string text;
   for (const tuner::ReportProblem& problem : core.problems) {
     for (const tuner::ReportCell& cell : problem.cells) {
@@ -256,7 +257,7 @@ void measure_sweep(const SweepOptions& options, const SweepAim& aim,
   for (const tuner::JobMatmul& shape : shapes) races.run(shape);
   const std::vector<tuner::Record> records = races.records();
   for (const tuner::ReportCore& core_of : tuner::report_model(records)) {
-    fmt::print("{}", core_text(core_of, chosen, shipped));
+    fmt::print("{}", core_report(core_of, chosen, shipped));
   }
   fmt::print("\n{}: {} new records\n", shown(file), records.size());
 }

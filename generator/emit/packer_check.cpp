@@ -12,7 +12,7 @@ void expect(const Layout& layout, bool holds, const std::string& legal) {
   throw std::runtime_error(fmt::format("no packer for layout '{}': {}", canonical(layout), legal));
 }
 
-void check_blocks(const Layout& layout) {
+void check_block_fields(const Layout& layout) {
   const bool fixed = layout.panel.is_fixed();
   const DataOrder& order = layout.order;
   const bool lhs = layout.side == Side::lhs;
@@ -95,7 +95,7 @@ void check_packable(const Layout& layout) {
   expect(layout, pair != NibblePair::next || !layout.panel.is_fixed(),
          "nibbles one after the other need panels as wide as vectors");
   check_data(layout);
-  if (layout.block != 0) return check_blocks(layout);
+  if (layout.block != 0) return check_block_fields(layout);
   for (const Field& each : layout.fields) {
     const bool has_sums = field_index(layout, FieldKind::sums) >= 0;
     const bool is_float = each.kind == FieldKind::scales ||

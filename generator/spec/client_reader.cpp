@@ -217,7 +217,7 @@ const Format& read_packed_format(const YamlNode& node, Side side, const Variants
 }
 
 /// Weights come in rows, whose scales are elsewhere, or which are blocks that begin with those.
-const Source& read_rows(const YamlNode& node) {
+const Source& read_row_source(const YamlNode& node) {
   std::set<std::string> known;
   for (const Source& source : sources()) {
     if (source.zero_codes) continue;
@@ -308,7 +308,7 @@ ClientPacker read_packer(const YamlNode& node, const Variants& variants,
     packer.with = &read_packed_format(*with, other, variants);
   }
   if (packer.side == Side::lhs) return packer;
-  const Source& rows = read_rows(node.at("from"));
+  const Source& rows = read_row_source(node.at("from"));
   packer.rows_of_n = rows_are_k(rows);
   packer.rows_of_blocks = block_of(rows) != 0;
   return packer;
@@ -335,7 +335,7 @@ ClientNames read_client_names(const std::filesystem::path& file, const Variants&
     for (const YamlNode& node : packers->items()) {
       node.expect_keys({"name", "from", "panel", "by"});
       names.struct_packers.push_back({read_c_name(node.at("name"), taken), node.at("by").text(),
-                                      rows_are_k(read_rows(node.at("from"))),
+                                      rows_are_k(read_row_source(node.at("from"))),
                                       read_tile_n(node.at("panel"))});
     }
   }

@@ -76,8 +76,8 @@ void read_blocks(const YamlNode& node, const Format& weights, Matmul& matmul) {
   if (length != nullptr) block = length->positive();
   if (scales != nullptr) type = read_scales(*scales);
   if (block == 0) return;
-  const YamlNode* cause = scales != nullptr && length == nullptr ? scales : length;
-  cause->checked([&] { check_length(weights, block, type); });
+  const YamlNode& cause = length != nullptr ? *length : scales != nullptr ? *scales : node;
+  cause.checked([&] { check_length(weights, block, type); });
   if (matmul.k % block != 0) {
     node.at("k").fail(
         fmt::format("'k' is {}: multiples of the block, {}, are legal", matmul.k, block));
@@ -103,7 +103,7 @@ Matmul read_matmul(const YamlNode& node, const KnownFamily& family_of_all) {
 }
 
 /// A number, or {m, calls}.
-Rows read_rows(const YamlNode& node) {
+Rows read_row_count(const YamlNode& node) {
   if (!node.is_map()) return {node.positive(), 1};
   node.expect_keys({"m", "calls"});
   return {node.at("m").positive(), node.at("calls").positive()};
@@ -130,7 +130,7 @@ Workload read_workload(const std::filesystem::path& file) {
     workload.matmuls.push_back(std::move(matmul));
   }
   for (const YamlNode* item : root.at("m").one_or_more()) {
-    const Rows rows = read_rows(*item);
+    const Rows rows = read_row_count(*item);
     const bool twice = std::any_of(workload.rows.begin(), workload.rows.end(),
                                    [&](const Rows& other) { return other.m == rows.m; });
     if (twice) item->fail(fmt::format("m {} twice", rows.m));
