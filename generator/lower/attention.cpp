@@ -75,8 +75,8 @@ class AttentionWriter {
     Value ahead;  ///< a piece that is fetched beside them, or no_value
   };
 
-  /// Of floats one head after the other, each with its rows, which stand one's behind the other's,
-  /// and by its positions: their number, and values of each. Of codes there is one head.
+  /// Of floats and int8 one head after the other, each with its rows, which stand one's behind the
+  /// other's, and by its positions: their number, and values of each. Of blocks there is one head.
   template <typename Body>
   void heads_in_turn(ArgField positions, ArgField values, const Body& body) {
     Values all = {b_.arg(ArgField::lhs), b_.arg(ArgField::dst)};
@@ -213,9 +213,10 @@ class AttentionWriter {
   }
 
   // ---- what is needed next ----
-  // The caller says how far away that is. Floats wait for memory, which is slower where it is read
-  // row by row: what is fetched beside some positions is one piece as long as they are. Codes wait
-  // for their conversion: for each position another one's are brought to the first cache.
+  // The caller says how far away that is. Floats and int8 wait for memory, which is slower where it
+  // is read row by row: what is fetched beside some positions is one piece as long as they are.
+  // Blocks wait for their conversion: for each position another one's are brought to the first
+  // cache.
 
   [[nodiscard]] bool can_fetch() const { return b_.isa().has(OpCode::prefetch_near); }
 
@@ -331,11 +332,10 @@ class AttentionWriter {
     const int64_t vectors = (columns.to - columns.from) / lanes_;
     const auto out_at = [&](int64_t j) { return columns.from * 4 + vector_ * j; };
     Values carried;
-    for (const Value state : states)
-      carried.push_back(b_.add(state, vector_ * attention_state_vectors, "w"));
+    for (const Value state : states) carried.push_back(b_.add(state, vector_ * state_vectors, "w"));
     carried.push_back(its.first);
     for (size_t r = 0; r < rows; ++r) {
-      const Value kept = load(states[r], vector_ * 2, "correction");
+      const Value kept = load(states[r], vector_ * correction_at, "correction");
       for (int64_t j = 0; j < vectors; ++j) {
         const Value old = load(outs[r], out_at(j), "old");
         carried.push_back(b_.op(OpCode::fmul, {old, kept}, {}, "acc", Role::accumulator));

@@ -20,9 +20,6 @@ constexpr int64_t no_mask = 0;
 constexpr int64_t mask_of_f16 = 1;
 constexpr int64_t has_softcap = 4;
 
-/// Vectors of a row's state.
-enum StateVector { largest_at, sum_at, correction_at, minus_q_at, surplus_at };
-
 /// What stands beside positions, vectors of each in turn for as many positions as there are lanes.
 enum PositionVector { key_scale, key_zero, value_scale, value_zero, position_vectors };
 
@@ -30,7 +27,7 @@ class WeightsWriter {
  public:
   WeightsWriter(Builder& b, const Variant& v)
       : b_(b),
-        n_(v.tile.n.fixed),
+        lanes_(v.tile.n.fixed),
         has_scales_(has_scales_of_positions(*v.family.rhs)),
         vector_(v.isa->vector_bytes),
         power_(b) {}
@@ -39,7 +36,7 @@ class WeightsWriter {
     const Values rows = {b_.arg(ArgField::dst), b_.arg(ArgField::lhs)};
     b_.loop("row", b_.arg(ArgField::m), rows, [&](const Values& p) {
       const Value state = p[0];
-      const Value scores = b_.add(state, vector_ * attention_state_vectors, "scores");
+      const Value scores = b_.add(state, vector_ * state_vectors, "scores");
       if (has_scales_) scale_scores(scores, state);
       cap_scores(scores);
       mask_row(scores, p[1], state);
@@ -77,7 +74,7 @@ class WeightsWriter {
   void scale_scores(Value row, Value state) {
     const Value minus_q = load(state, minus_q_at, "minus_q");
     b_.stepped_loop(
-        "scaled", b_.arg(ArgField::n), n_, {row, b_.arg(ArgField::rhs)}, [&](const Values& p) {
+        "scaled", b_.arg(ArgField::n), lanes_, {row, b_.arg(ArgField::rhs)}, [&](const Values& p) {
           const Value zero = load(p[1], key_zero, "zero");
           const Value sum = multiply_add(b_, zero, minus_q, load(p[0], 0, "s"), "s", Role::operand);
           const Value scale = load(p[1], key_scale, "scale");
@@ -92,7 +89,7 @@ class WeightsWriter {
     const Value flags = b_.arg(ArgField::flags);
     const Value capped = b_.op(OpCode::iand_imm, {flags}, {.imm = has_softcap}, "capped");
     b_.branch(capped, Compare::not_equal, b_.constant(0), [&] {
-      b_.stepped_loop("capped", b_.arg(ArgField::n), n_, {row}, [&](const Values& p) {
+      b_.stepped_loop("capped", b_.arg(ArgField::n), lanes_, {row}, [&](const Values& p) {
         store(p[0], capped_score(load(p[0], 0, "s")));
         return Values{b_.add(p[0], vector_)};
       });
@@ -145,7 +142,7 @@ class WeightsWriter {
       return Values{b_.add(p[0], vector_), b_.add(p[1], lanes_bytes(b_.isa(), type)),
                     b_.op(OpCode::fmax, {score, p[2]}, {}, "most", Role::accumulator)};
     };
-    const Values done = b_.stepped_loop("masked", b_.arg(ArgField::n), n_, all, body);
+    const Values done = b_.stepped_loop("masked", b_.arg(ArgField::n), lanes_, all, body);
     store(state, done[2], correction_at);
   }
 
@@ -155,7 +152,7 @@ class WeightsWriter {
                     b_.op(OpCode::fmax, {load(p[0], 0, "s"), p[1]}, {}, "most", Role::accumulator)};
     };
     const Values all = {row, load(state, largest_at, "most")};
-    const Values done = b_.stepped_loop("scores", b_.arg(ArgField::n), n_, all, body);
+    const Values done = b_.stepped_loop("scores", b_.arg(ArgField::n), lanes_, all, body);
     store(state, done[1], correction_at);
   }
 
@@ -166,15 +163,16 @@ class WeightsWriter {
     const Value correction = power_(op(OpCode::fsub, {before, most}, "less"));
     store(state, most, largest_at);
     store(state, correction, correction_at);
-    const int shift = std::countr_zero(static_cast<uint64_t>(n_));
-    const Value count = b_.op(OpCode::ishr, {b_.add(b_.arg(ArgField::n), n_ - 1)}, {.imm = shift});
+    const int shift = std::countr_zero(static_cast<uint64_t>(lanes_));
+    const Value count =
+        b_.op(OpCode::ishr, {b_.add(b_.arg(ArgField::n), lanes_ - 1)}, {.imm = shift});
     const auto body = [&](const Values& p) {
       const Value weight = power_(op(OpCode::fsub, {load(p[0], 0, "s"), most}, "x"));
       store(p[0], weight);
       return Values{b_.add(p[0], vector_),
                     b_.op(OpCode::fadd, {p[1], weight}, {}, "sum", Role::accumulator)};
     };
-    const Values done = b_.hot_loop("weights", count, {row, zero()}, n_, body);
+    const Values done = b_.hot_loop("weights", count, {row, zero()}, lanes_, body);
     add_to_state(state, sum_at, done[1]);
   }
 
@@ -189,7 +187,7 @@ class WeightsWriter {
                     multiply_add(b_, weight, its_zero, p[2], "surplus", Role::accumulator)};
     };
     const Values all = {row, b_.arg(ArgField::rhs), zero()};
-    const Values done = b_.stepped_loop("scaled", b_.arg(ArgField::n), n_, all, body);
+    const Values done = b_.stepped_loop("scaled", b_.arg(ArgField::n), lanes_, all, body);
     add_to_state(state, surplus_at, done[2]);
   }
 
@@ -201,7 +199,7 @@ class WeightsWriter {
   }
 
   Builder& b_;
-  int64_t n_;  ///< positions of a vector
+  int64_t lanes_;  ///< positions of a vector
   bool has_scales_;
   Length vector_;  ///< its bytes
   Exponential power_;

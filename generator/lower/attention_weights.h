@@ -6,11 +6,15 @@
 
 namespace tw {
 
-/// What a row keeps from block to block in front of its scores, a vector each: the largest score;
-/// the sum of weights (its lanes are to be added up); what the last block multiplied earlier sums
-/// by; and of positions with scales the sum of q, negated, and what sums of products are too large
-/// by (likewise by lanes).
-constexpr int64_t attention_state_vectors = 5;
+/// What a row keeps from block to block in front of its scores, a vector each.
+enum StateVector {
+  largest_at,     ///< score, the same in all lanes
+  sum_at,         ///< of weights, by lanes
+  correction_at,  ///< what the last block multiplied earlier sums by
+  minus_q_at,     ///< minus the sum of q, where positions have scales
+  surplus_at,     ///< what sums of products are too large by, likewise, by lanes
+  state_vectors
+};
 
 /// A row after the other, in place.
 void lower_attention_weights(Builder& b, const Variant& v);

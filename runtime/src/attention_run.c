@@ -201,7 +201,7 @@ typedef struct cached_rows {
   const char* first;
   size_t stride, head_stride;
   size_t bytes; /* of a position's values of a head */
-  bool codes;
+  bool blocks;  /* of codes, behind scales */
 } cached_rows;
 
 /* A piece of a block: some positions of some heads. */
@@ -211,11 +211,11 @@ typedef struct block_piece {
   size_t at;           /* the first one's, in its block */
 } block_piece;
 
-/* Floats of one query wait for memory, of which a position's heads are one piece, unless a head's
- * positions are: then all heads of some positions are read before the next ones. Else a block of
- * one head stays in the first cache. */
+/* Floats and int8 of one query wait for memory, of which a position's heads are one piece, unless a
+ * head's positions are: then all heads of some positions are read before the next ones. Else a
+ * block of one head stays in the first cache. */
 static bool reads_all_heads(const slice_range* range, const cached_rows* rows) {
-  return range->queries == 1 && !rows->codes && rows->stride != rows->bytes;
+  return range->queries == 1 && !rows->blocks && rows->stride != rows->bytes;
 }
 
 /* A position's heads are one piece of memory, behind which the next one's are. */
@@ -250,7 +250,7 @@ static stage_pass make_pass(const tw_attention_plan* plan, const slice_range* ra
   const tw_kernel* kernel = &plan->stages[stage]->kernel;
   stage_pass pass = {.rows = *rows, .positions = TW_ATTENTION_BLOCK, .run = kernel->run};
   pass.rows.bytes = tw_position_bytes(kernel, size);
-  pass.rows.codes = kernel->rhs->block != 0;
+  pass.rows.blocks = kernel->rhs->block != 0;
   pass.args.size = sizeof pass.args;
   pass.args.m = range->rows;
   pass.args.rhs_stride = rows->stride;

@@ -355,6 +355,44 @@ TEST_P(AttentionWeights, ExponentialsAreWithinTwoUnits) {
   for (size_t i = 1; i < step; ++i) ASSERT_EQ(weights[i], 0) << i;
 }
 
+/// What softcaps of 1 make of such a score: a row that has it in all lanes keeps it as the largest.
+float capped(const tw_attention_kernel& row, float score) {
+  const size_t lanes = row.kernel.tile_n;
+  std::vector<float> all(6 * lanes, 0);
+  std::fill(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(lanes), -FLT_MAX);
+  std::fill(all.end() - static_cast<std::ptrdiff_t>(lanes), all.end(), score);
+  std::vector<float> beside(4 * lanes);
+  for (size_t i = 0; i < beside.size(); ++i) beside[i] = i / lanes % 2 == 0 ? 1 : 0;
+  tw_args args{};
+  args.size = sizeof args;
+  args.m = 1;
+  args.n = lanes;
+  args.dst = all.data();
+  args.rhs = beside.data();
+  args.lhs = all.data();
+  args.flags = 4;
+  args.max = 1;
+  row.kernel.run(&args);
+  return all.front();
+}
+
+TEST_P(AttentionWeights, SoftcapsAreWithinTwoUnits) {
+  double worst = 0;
+  for (uint32_t bits = 0x30000000; bits < 0x42000000; bits += 20011) {  // 2^-31 to 32
+    float x = 0;
+    std::memcpy(&x, &bits, sizeof x);
+    for (const float score : {x, -x}) {
+      const double error = std::fabs(capped(*GetParam(), score) - std::tanh(double{score}));
+      worst = std::max(worst, std::ldexp(error, 24));
+    }
+  }
+  std::printf("%s: %.3f units of 2^-24\n", GetParam()->kernel.name, worst);
+  EXPECT_LT(worst, 2);
+  EXPECT_EQ(capped(*GetParam(), 1000), 1);
+  EXPECT_EQ(capped(*GetParam(), -1000), -1);
+  EXPECT_EQ(capped(*GetParam(), -INFINITY), -FLT_MAX);  // left out
+}
+
 std::vector<const tw_attention_kernel*> weights_kernels() {
   std::vector<const tw_attention_kernel*> rows = running_attention_kernels();
   std::erase_if(rows,

@@ -236,21 +236,21 @@ typedef struct tw_depthwise_kernel {
   tw_kernel kernel;
 } tw_depthwise_kernel;
 
-/* Attention takes three kernels for a block of positions of `heads` heads of K and V, of codes one,
- * and the m rows of queries that share each, which stand behind those of the head before. Numbers
- * of vectors are those of the kernels' ISA, whose lanes (tile_n of TW_ATTENTION_WEIGHTS) divide the
- * sizes of heads. Rows of scores, which become weights, are the caller's scratch, and so is what
- * stands in front of each: a state of five vectors, which are its largest score, the same in all
- * lanes; the sum of its weights, which is what the lanes add up to; what the latest block
+/* Attention takes three kernels for a block of positions of `heads` heads of K and V, of blocks
+ * one, and the m rows of queries that share each, which stand behind those of the head before.
+ * Numbers of vectors are those of the kernels' ISA, whose lanes (tile_n of TW_ATTENTION_WEIGHTS)
+ * divide the sizes of heads. Rows of scores, which become weights, are the caller's scratch, and so
+ * is what stands in front of each: a state of five vectors, which are its largest score, the same
+ * in all lanes; the sum of its weights, which is what the lanes add up to; what the latest block
  * multiplied earlier sums by; and, where positions have scales, minus the sum of the row's q, in
  * all lanes, and what all its outputs' sums are too large by, likewise. It begins with a finite
  * largest score (-FLT_MAX) and sums of 0. */
 typedef enum tw_attention_stage {
   /* dst[row][position] = sum over k values of lhs[row] (f32) * rhs[position], where rhs_stride is
    * bytes from position to position; of blocks, whole ones. n positions, of which none beyond is
-   * read; rows of dst are written up to the next multiple of tile_n. rhs_prefetch, in bytes: of
-   * floats from the first position to memory that is prefetched beside all heads, one piece as long
-   * as their values are; of codes from each position to another one's; 0: none. */
+   * read; rows of dst are written up to the next multiple of tile_n. rhs_prefetch, in bytes:
+   * from the first position to memory that is prefetched beside all heads, one piece as long as
+   * their values are; of blocks from each position to another one's; 0: none. */
   TW_ATTENTION_SCORES = 1,
   /* dst[row] are a state and n scores, which become weights: exp(score + slope * mask - largest of
    * the row so far). Whole vectors: behind n scores stand others, -infinity. lhs: rows of the mask,
