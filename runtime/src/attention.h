@@ -38,6 +38,13 @@ bool tw_has_position_scales(const tw_attention* shape);
  * TW_POSITION_FLOATS for each position of whole blocks. */
 void tw_put_position_scales(const tw_attention_plan* plan, const tw_attention_args* args,
                             size_t head, size_t first, size_t count, float* to);
+/* A mask's values from a position on, for a query of a head. */
+const char* tw_mask_row(const tw_attention_args* args, size_t head, size_t query, size_t position);
+size_t tw_mask_bytes(const tw_attention_args* args); /* of a value */
+/* Whether all of so many values are -infinity. */
+bool tw_is_masked(tw_type type, const char* values, size_t count);
+/* What a head multiplies its masks by. */
+float tw_slope_of(const tw_attention_plan* plan, const tw_attention_args* args, size_t head);
 /* Floats of a row's part: outputs times the sum of weights, the largest score, that sum. */
 size_t tw_partial_floats(const tw_attention_plan* plan);
 

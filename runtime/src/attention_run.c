@@ -111,17 +111,6 @@ static size_t head_of(const tw_attention_plan* plan, const slice_range* range, s
   return head * (plan->shape.heads / plan->shape.kv_heads) + row / range->queries;
 }
 
-/* As ggml has them: powers of two below the number of heads, then those between. */
-static float slope_of(const tw_attention_plan* plan, const tw_attention_args* args, size_t head) {
-  if (!(args->max_bias > 0)) return 1;
-  size_t power = 1;
-  while (power * 2 <= plan->shape.heads) power *= 2;
-  const bool first = head < power;
-  const float step = (first ? args->max_bias : args->max_bias / 2) / (float)power;
-  const size_t number = first ? head + 1 : 2 * (head - power) + 1;
-  return exp2f(-step * (float)number);
-}
-
 /* Rows of q times the scale, sums of 0, and states that have seen a sink, if there is one. */
 static void begin_rows(const tw_attention_plan* plan, const tw_attention_args* args,
                        const slice_range* range, const scratch_parts* parts) {
@@ -151,32 +140,12 @@ static void begin_rows(const tw_attention_plan* plan, const tw_attention_args* a
 
 /* ---- masks ---- */
 
-static size_t mask_bytes(const tw_attention_args* args) {
-  return args->mask_type == TW_F16 ? sizeof(uint16_t) : sizeof(float);
-}
-
-static bool is_masked(tw_type type, const char* values, size_t count) {
-  for (size_t i = 0; i < count; ++i) {
-    if (type == TW_F16 ? tw_load_u16(values + 2 * i) != 0xfc00
-                       : tw_load_i32(values + 4 * i) != (int32_t)0xff800000) {
-      return false;
-    }
-  }
-  return true;
-}
-
-static const char* mask_row(const tw_attention_args* args, size_t head, size_t query,
-                            size_t position) {
-  return (const char*)args->mask + head * args->mask_head_stride + query * args->mask_stride +
-         position * mask_bytes(args);
-}
-
 /* Whether no row of the slice has a weight in the block. */
 static bool block_is_masked(const tw_attention_args* args, const slice_range* range, size_t first,
                             size_t count) {
   if (args->mask == NULL || args->mask_head_stride != 0) return false;
   for (size_t i = 0; i < range->queries; ++i) {
-    if (!is_masked(args->mask_type, mask_row(args, 0, range->query + i, first), count)) {
+    if (!tw_is_masked(args->mask_type, tw_mask_row(args, 0, range->query + i, first), count)) {
       return false;
     }
   }
@@ -186,11 +155,11 @@ static bool block_is_masked(const tw_attention_args* args, const slice_range* ra
 /* Copies a head's rows, which end in the middle of a vector, to where whole ones may be read. */
 static void pad_mask(const tw_attention_args* args, const slice_range* range, size_t head,
                      size_t first, size_t count, const scratch_parts* parts) {
-  const size_t row_bytes = TW_ATTENTION_BLOCK * mask_bytes(args);
+  const size_t row_bytes = TW_ATTENTION_BLOCK * tw_mask_bytes(args);
   for (size_t i = 0; i < range->queries; ++i) {
     char* to = (char*)parts->mask + i * row_bytes;
     memset(to, 0, row_bytes);
-    memcpy(to, mask_row(args, head, range->query + i, first), count * mask_bytes(args));
+    memcpy(to, tw_mask_row(args, head, range->query + i, first), count * tw_mask_bytes(args));
   }
 }
 
@@ -377,15 +346,15 @@ static void run_weights(const tw_attention_plan* plan, const tw_attention_args* 
   const bool padded = count % plan->lanes != 0;
   for (size_t row = 0; row < range->rows; row += range->queries) {
     const size_t its_head = head_of(plan, range, head, row);
-    kernel.min = slope_of(plan, args, its_head);
-    kernel.lhs = mask_row(args, its_head, range->query, first);
+    kernel.min = tw_slope_of(plan, args, its_head);
+    kernel.lhs = tw_mask_row(args, its_head, range->query, first);
     kernel.lhs_stride = args->mask_stride;
     if (padded) {
       if (row == 0 || args->mask_head_stride != 0) {
         pad_mask(args, range, its_head, first, count, parts);
       }
       kernel.lhs = parts->mask;
-      kernel.lhs_stride = TW_ATTENTION_BLOCK * mask_bytes(args);
+      kernel.lhs_stride = TW_ATTENTION_BLOCK * tw_mask_bytes(args);
     }
     weigh(plan, parts, first_row + row, range->queries, &kernel);
   }
