@@ -9,18 +9,50 @@ namespace tw::measure {
 
 namespace {
 
-/// Random bits become a float between 1/128 and 1/8, of either sign.
+/// What a float has of bits behind the point, and as exponent of a size of about 1/128.
+struct FloatBits {
+  size_t mantissa;
+  uint32_t exponent;
+};
+FloatBits bits_of(tw_type type) {
+  switch (type) {
+    case TW_F16:
+      return {10, 8};
+    case TW_BF16:
+      return {7, 120};
+    case TW_E4M3:
+      return {3, 1};
+    case TW_E5M2:
+      return {2, 8};
+    default:
+      return {23, 120};
+  }
+}
+
+bool is_byte_float(tw_type type) {
+  return type == TW_E4M3 || type == TW_E5M2;
+}
+
+/// Random bits become a float between 1/128 and 1/4, of either sign.
 void make_float(uint8_t* at, size_t bits, tw_type type) {
-  const size_t mantissa = type == TW_F16 ? 10 : type == TW_BF16 ? 7 : 23;
+  const auto [mantissa, least] = bits_of(type);
   uint32_t value = 0;
   std::memcpy(&value, at, bits / 8);
-  const uint32_t exponent = (type == TW_F16 ? 8U : 120U) + (value >> mantissa & 3U);
+  const uint32_t exponent = least + (value >> mantissa & 3U);
   const uint32_t kept = 1U << (bits - 1) | ((1U << mantissa) - 1);
   value = (value & kept) | exponent << mantissa;
   std::memcpy(at, &value, bits / 8);
 }
 
 float get_float(const uint8_t* at, tw_type type) {
+  if (is_byte_float(type)) {
+    const auto [mantissa, least] = bits_of(type);
+    const int whole = 1 << mantissa, exponent = (*at & 127) >> mantissa;  // of normal numbers
+    const int bias = static_cast<int>(least) + (type == TW_E4M3 ? 6 : 7);
+    const auto digits = static_cast<float>(whole + (*at & (whole - 1)));
+    const float size = std::ldexp(digits, exponent - bias - static_cast<int>(mantissa));
+    return *at >> 7 == 0 ? size : -size;
+  }
   if (type != TW_F16) {
     float value = 0;
     const size_t cut = type == TW_BF16 ? 2 : 0;  // its lower bytes
@@ -44,6 +76,7 @@ float Weights::value(size_t column, size_t depth) const {
   const uint8_t* at = &codes[column * stride() + depth * bits / 8];
   if (bits >= 16) return get_float(at, element);
   const float scale = scales[column * blocks() + (block == 0 ? 0 : depth / block)];
+  if (is_byte_float(element)) return get_float(at, element) * scale;
   const uint8_t byte = *at;
   if (table != nullptr) return table->values[static_cast<int8_t>(byte) - lowest] * scale;
   if (bits == 8) return static_cast<float>(static_cast<int8_t>(byte)) * scale;
@@ -75,8 +108,8 @@ Weights random_weights(size_t n, size_t k, const tw_layout& rhs, size_t bits) {
     const uint64_t word = random();
     std::memcpy(&w.codes[i], &word, std::min(sizeof word, w.codes.size() - i));
   }
-  if (w.bits >= 16) {
-    w.scales.clear();
+  if (w.bits >= 16) w.scales.clear();
+  if (w.bits >= 16 || is_byte_float(w.element)) {
     for (size_t i = 0; i < n * k; ++i) make_float(&w.codes[i * w.bits / 8], w.bits, w.element);
   }
   if (bits == 0 && has_own_rows(*rhs.axes)) {
@@ -85,7 +118,8 @@ Weights random_weights(size_t n, size_t k, const tw_layout& rhs, size_t bits) {
     }
   }
   std::uniform_real_distribution<float> scale(0.001F, 0.01F), bias(-1, 1);
-  const float part = rhs.data_bits == 8 ? 1.0F / 16 : 1;  // the same range of weights
+  // The same range of weights.
+  const float part = rhs.data_bits == 8 && !is_byte_float(w.element) ? 1.0F / 16 : 1;
   for (float& s : w.scales) s = scale(random) * part;
   for (float& b : w.bias) b = bias(random);
   if (w.type != TW_SCALES_F32 && w.type != TW_SCALES_UNSET) {

@@ -58,6 +58,8 @@ std::string type_name(ElementType type) {
   if (type == ElementType::bf16) return "TW_BF16";
   if (type == ElementType::e8m0) return "TW_E8M0";
   if (type == ElementType::e5m3) return "TW_E5M3";
+  if (type == ElementType::e4m3) return "TW_E4M3";
+  if (type == ElementType::e5m2) return "TW_E5M2";
   return fmt::format("TW_{}{}", is_float(type) ? "F" : "S", bits(type));
 }
 

@@ -57,7 +57,8 @@ void check_data(const Layout& layout) {
   const bool no_sums = field_index(layout, FieldKind::minimums) >= 0 || layout.super_block != 0 ||
                        field_index(layout, FieldKind::tops) >= 0 || layout.table != nullptr ||
                        field_index(layout, FieldKind::offsets) >= 0 ||
-                       layout.fields.back().kind == FieldKind::data || has_fields_apart(layout);
+                       layout.fields.back().kind == FieldKind::data || has_fields_apart(layout) ||
+                       is_byte_float(layout.element);
   const Field* sums = summed_field(layout);
   const bool one_by_one = !layout.panel.is_fixed();
   // Groups of the lhs are copied, as few as there are.
@@ -97,7 +98,8 @@ void check_packable(const Layout& layout) {
   check_data(layout);
   if (layout.block != 0) return check_block_fields(layout);
   for (const Field& each : layout.fields) {
-    const bool has_sums = field_index(layout, FieldKind::sums) >= 0;
+    const bool has_sums =
+        field_index(layout, FieldKind::sums) >= 0 || is_byte_float(layout.element);
     const bool is_float = each.kind == FieldKind::scales ||
                           (each.kind == FieldKind::bias && has_sums) ||
                           (each.kind == FieldKind::zero_points && rhs);

@@ -83,6 +83,13 @@ void fma_f16_of_pair(const Step& s, uint8_t* to, size_t which) {
   }
 }
 
+void widen_f16_half(const Step& s, uint8_t* to) {
+  const size_t count = s.to.bytes / 4;
+  for (size_t i = 0; i < count; ++i) {
+    put(to, i, half_to_float(lane<uint16_t>(s, 0, static_cast<size_t>(s.imm) * count + i)));
+  }
+}
+
 void widen_f16_of_pair(const Step& s, uint8_t* to, size_t which) {
   for (size_t i = 0; i < s.to.bytes / 4; ++i) {
     put(to, i, half_to_float(lane<uint16_t>(s, 0, 2 * i + which)));

@@ -7,20 +7,22 @@
 #include "lower/splat.h"
 
 namespace tw {
-namespace {
 
-/// Values of a table are numbers of those.
+/// Of a table, or of e4m3, whose bits are read as an f16's.
+static float unit_of(const Layout& rhs) {
+  if (rhs.table != nullptr) return rhs.table->unit;
+  return rhs.element == ElementType::e4m3 ? 256.0F : 1.0F;
+}
+
 std::vector<Value> in_units(const Tile1& t, std::vector<Value> scales) {
-  const CodeTable* table = t.v.rhs.table;
-  if (table == nullptr || table->unit == 1) return scales;
-  const Value unit = splat32(t.b, std::bit_cast<uint32_t>(table->unit), "unit");
+  const float its = unit_of(t.v.rhs);
+  if (its == 1) return scales;
+  const Value unit = splat32(t.b, std::bit_cast<uint32_t>(its), "unit");
   for (Value& scale : scales) {
     scale = t.b.op(OpCode::fmul, {scale, unit}, {}, "scale", Role::operand);
   }
   return scales;
 }
-
-}  // namespace
 
 BlockSteps load_steps(const Tile1& t, const std::vector<Value>& rhs) {
   BlockSteps steps{in_units(t, block_columns(t, rhs, FieldKind::scale_steps)), {}};

@@ -11,6 +11,10 @@ struct BlockSteps {
   std::vector<Value> scales, minimums;
 };
 
+/// Scales of what is read of codes: tables' values are numbers of units, and E4M3 of 8 bits is read
+/// as an f16.
+std::vector<Value> in_units(const Tile1& t, std::vector<Value> scales);
+
 /// From cursors at a super-block's first block, before which they stand.
 BlockSteps load_steps(const Tile1& t, const std::vector<Value>& rhs);
 /// The block's scales; `rhs`: as for column_scale().

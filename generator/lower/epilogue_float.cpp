@@ -26,8 +26,9 @@ KState multiply_rows(const Tile1& t, Multiplier& multiplier, Multiplier& single,
   const int64_t group = first_k(t.v.rhs, 1);
   whole(depth, unroll, true);
   if (kr == 1) {
-    if (unroll > 1) state = step_loop(t, {rest(unroll), 1, 1, false}, state, single);
-    return state;
+    if (unroll == 1) return state;
+    single.prepare(t);
+    return step_loop(t, {rest(unroll), 1, 1, false}, state, single);
   }
   if (unroll > group) whole(rest(unroll), group, false);
   single.prepare(t);

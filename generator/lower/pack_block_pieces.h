@@ -275,20 +275,21 @@ class BlocksPacker {
     return carried;
   }
 
-  /// A vector of them at a time.
+  /// A vector of them at a time: of what has 32 bits a column, or of codes that are more columns'.
   void column_vectors(const PieceCursors& first) {
-    const Value count = b_.constant(layout_.panel.fixed / lanes());
+    const int64_t together = std::max(lanes(), way_.tile.n + 1);
+    const Value count = b_.constant(layout_.panel.fixed / together);
     std::vector<Value> inits = {first.source, first.packed};
     if (has_scales()) inits.insert(inits.end(), {first.scales, first.to_scales});
     if (sums_) inits.push_back(first.sums);
     b_.loop("columns", count, inits, [&](const std::vector<Value>& at) {
-      const auto rows = strided(b_, at[0], stride_, 0, lanes(), "row");
+      const auto rows = strided(b_, at[0], stride_, 0, together, "row");
       const Value sum = codes(rows, at[1]);
       PieceCursors its{no_value, no_value, sums_ ? at.back() : no_value};
       if (has_scales()) its.scales = at[2], its.to_scales = at[3];
       keep(its, sum);
       std::vector<Value> next = {b_.op(OpCode::iadd, {rows.back(), stride_}, {}, "rows"),
-                                 b_.add(at[1], lanes() * layout_.order.kr, "to")};
+                                 b_.add(at[1], together * layout_.order.kr, "to")};
       if (has_scales()) {
         next.push_back(b_.add(at[2], scale_bytes_, "scales"));
         next.push_back(b_.add(at[3], scale_bytes_, "to_scales"));

@@ -188,7 +188,7 @@ class RunPacker {
       : b_(b),
         layout_(layout),
         columns_(b, layout, source),
-        sums_(!is_float(layout.element)),
+        sums_(summed_field(layout) != nullptr),
         nothing_(no_codes(b, layout, source)),
         stride_(b.arg(ArgField::pack_source_stride)),
         packed_stride_(b.arg(ArgField::pack_packed_stride)),
@@ -316,7 +316,8 @@ class RunPacker {
 
 bool can_pack_kxn(const Layout& layout, const Source& source, const Isa& isa) {
   const bool codes = is_plain_panel(layout) && CodeSums::possible(layout, isa);
-  const bool floats = is_float(layout.element) && layout.panel.is_fixed();
+  const bool values = is_float(layout.element) || is_byte_float(layout.element);
+  const bool floats = values && layout.panel.is_fixed();
   return (floats || (codes && isa.has(OpCode::xor_))) && columns_way(layout, source, isa) &&
          layout.panel.fixed % vector_columns(layout, isa) == 0;
 }

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "lower/block_scales.h"
 #include "lower/output.h"
 
 namespace tw {
@@ -60,7 +61,7 @@ class OutputWriter {
     if (has_field(t.lhs, FieldKind::zero_points)) add_zero_points(t, sums_);
     if (has_field(t.rhs, FieldKind::zero_points)) take_column_zero_points(t, sums_);
     if (takes_scales(t, t.rhs)) {
-      scales_ = load_columns(t, field_pointers(t, t.rhs, FieldKind::scales), "scale");
+      scales_ = in_units(t, load_columns(t, field_pointers(t, t.rhs, FieldKind::scales), "scale"));
     }
     output_.emplace(t);
     if (takes_scales(t, t.lhs)) {

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "lower/block_scales.h"
 #include "lower/splat.h"
 #include "lower/widen.h"
+#include "model/reject.h"
 
 namespace tw {
 
@@ -19,6 +21,7 @@ Weights::Weights(const Layout& rhs) : rhs_(rhs), group_(depth_codes(rhs) * rhs.o
 
 void Weights::prepare(const Tile1& t) {
   if (is_float(rhs_.element)) return;
+  if (is_byte_float(rhs_.element)) return prepare_halves(t);
   const int64_t codes = int64_t{1} << bits(rhs_.element);
   if (t.b.isa().has(OpCode::look_up_32) && t.lanes() == Length{codes}) return prepare_table(t);
   const auto signs = static_cast<uint32_t>(offset_bits(rhs_));
@@ -35,8 +38,48 @@ void Weights::prepare_table(const Tile1& t) {
   table_ = worth_table(t, worth);
 }
 
+void Weights::prepare_halves(const Tile1& t) {
+  if (t.vectors() % 2 != 0) {
+    reject("tile {}x{} does not fit {}: two vectors of columns at a time do", to_string(t.v.tile.m),
+           to_string(t.v.tile.n), t.v.family.rhs->name);
+  }
+  if (rhs_.element == ElementType::e5m2) return;
+  lowest_ = splat32(t.b, 0x00800080U, "lowest", Role::mask);
+  above_ = splat32(t.b, 0x40004000U, "above", Role::mask);
+}
+
+/// Two vectors of columns as f16. E5M2 is the upper byte of one. E4M3 has an exponent of one bit
+/// less, whose bits those of an f16 above stay 0: 2^-8 of the value. Widening has put the sign
+/// there, too, and the difference to what adding the lowest bit makes of that place clears it, but
+/// where that carries: out of the code of a NaN, which becomes one of f16.
+Value Weights::halves(const Tile1& t, Value bytes) const {
+  const auto shifted = [&](int64_t by) {
+    const Value wide = t.b.op(OpCode::widen_8_16, {bytes}, {}, "wide", Role::operand);
+    return t.b.op(OpCode::shl, {wide}, {.bits = 16, .imm = by}, "halves", Role::operand);
+  };
+  if (rhs_.element == ElementType::e5m2) return shifted(8);
+  const Value low = shifted(7);
+  const Value next = t.b.op(OpCode::add, {low, lowest_}, {.bits = 16}, "next", Role::operand);
+  const Value flips = t.b.op(OpCode::and_, {next, above_}, {}, "flips", Role::operand);
+  return t.b.op(OpCode::xor_, {low, flips}, {}, "halves", Role::operand);
+}
+
+/// That of column vector j, of two that are loaded together.
+Value Weights::of_halves(const Tile1& t, Value cursor, int64_t j, int64_t k) {
+  const int64_t raw = j % t.rhs.rows, pair = raw / 2;
+  Value& both = loaded_.emplace(std::tuple{cursor, pair, k}, no_value).first->second;
+  if (both == no_value) {
+    const Length bytes = t.b.isa().vector_bytes.divided(2);
+    const Length at = code_offset(rhs_, 0, k) + bytes * pair;
+    both = halves(
+        t, t.b.op(OpCode::load, {cursor}, {.offset = at, .bytes = bytes}, "bytes", Role::operand));
+  }
+  return t.b.op(OpCode::cvt_f16_f32_half, {both}, {.imm = raw % 2}, fmt::format("w_{}", j),
+                Role::operand);
+}
+
 void Weights::begin_block(const Tile1& t, const std::vector<Value>& rhs) {
-  scales_ = block_columns(t, rhs, FieldKind::scales);
+  scales_ = in_units(t, block_columns(t, rhs, FieldKind::scales));
   if (field_index(rhs_, FieldKind::zero_points) < 0) return;
   zeros_ = block_columns(t, rhs, FieldKind::zero_points);
   if (!adds_zeros(t)) return;
@@ -68,6 +111,9 @@ int64_t Weights::k_of(int64_t i) const {
 
 Value Weights::operator()(const Tile1& t, const std::vector<Value>& rhs, int64_t j, int64_t k) {
   const Value cursor = rhs[static_cast<size_t>(j / t.rhs.rows)];
+  if (is_byte_float(rhs_.element)) {
+    return scaled(t, of_halves(t, cursor, j, k), j, fmt::format("w_{}", j));
+  }
   const bool two_columns = rhs_.order.pair == NibblePair::column;
   const int64_t raw = j % t.rhs.rows / (two_columns ? 2 : 1);
   const Length bytes =

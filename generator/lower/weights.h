@@ -48,6 +48,9 @@ class Weights {
 
  private:
   void prepare_table(const Tile1& t);
+  void prepare_halves(const Tile1& t);
+  [[nodiscard]] Value halves(const Tile1& t, Value bytes) const;
+  Value of_halves(const Tile1& t, Value cursor, int64_t j, int64_t k);
   Value real(const Tile1& t, Value codes, int64_t bit, const std::string& name) const;
   [[nodiscard]] bool adds_zeros(const Tile1& t) const;
   [[nodiscard]] Value scaled(const Tile1& t, Value code, int64_t j, const std::string& name) const;
@@ -56,6 +59,7 @@ class Weights {
   int64_t group_;           ///< values of k whose codes share bytes
   Value signs_ = no_value;  ///< of unsigned codes: bits that differ from signed ones
   Value table_ = no_value;  ///< what each code is worth; none: no instruction looks that up
+  Value lowest_ = no_value, above_ = no_value;  ///< of f16 that E4M3 becomes: bits
   /// Codes, by cursor, vector behind it and group of kr.
   std::map<std::tuple<Value, int64_t, int64_t>, Value> loaded_;
   std::vector<Value> scales_;  ///< of the block's columns

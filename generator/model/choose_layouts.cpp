@@ -202,8 +202,11 @@ Layout rhs_layout(const Format& lhs, const Format& format, const OperandContract
     layout.fields = {
         data, {FieldKind::bias, ElementType::i32}, {FieldKind::scales, ElementType::f32}};
   } else {
-    layout.fields = {
-        data, {FieldKind::sums, ElementType::i32}, {FieldKind::scales, ElementType::f32}};
+    layout.fields = {data};
+    if (!is_byte_float(format.element)) {
+      layout.fields.push_back({FieldKind::sums, ElementType::i32});
+    }
+    layout.fields.push_back({FieldKind::scales, ElementType::f32});
     if (format.has_zero_point) {
       layout.fields.push_back({FieldKind::zero_points, ElementType::f32});
     }

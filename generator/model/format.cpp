@@ -9,8 +9,8 @@ namespace tw {
 
 /// Names and bits, in the order of ElementType.
 static constexpr std::pair<std::string_view, int> element_types[] = {
-    {"i1", 1},   {"i2", 2},   {"i4", 4},   {"i8", 8},    {"i16", 16}, {"i32", 32},
-    {"e8m0", 8}, {"e5m3", 8}, {"f16", 16}, {"bf16", 16}, {"f32", 32},
+    {"i1", 1},   {"i2", 2},   {"i4", 4},   {"i8", 8},   {"i16", 16},  {"i32", 32}, {"e8m0", 8},
+    {"e5m3", 8}, {"e4m3", 8}, {"e5m2", 8}, {"f16", 16}, {"bf16", 16}, {"f32", 32},
 };
 static_assert(std::size(element_types) == static_cast<size_t>(ElementType::f32) + 1);
 
@@ -84,6 +84,10 @@ const std::vector<Format>& formats() {
        ElementType::e8m0},
       {"qnv4k16", ElementType::i4, Granularity::block, false, false, 16, false, 64, 0, &nv4,
        ElementType::f16, "", true},
+      {"f8e4m3cx", ElementType::e4m3, Granularity::channel, false, false, 0},
+      {"f8e5m2cx", ElementType::e5m2, Granularity::channel, false, false, 0},
+      {"f8e4m3c128", ElementType::e4m3, Granularity::block, false, false, 128, false, 0, 0, nullptr,
+       ElementType::f32},
       {"f32", ElementType::f32, Granularity::none, false, false, 0},
       {"f16", ElementType::f16, Granularity::none, false, false, 0},
       {"bf16", ElementType::bf16, Granularity::none, false, false, 0},
@@ -129,7 +133,7 @@ int unsigned_offset(const CodeTable& table) {
 
 bool keeps_block_sums(const Format& format) {
   return !format.has_minimums && format.super_block == 0 && format.top_bits == 0 &&
-         format.table == nullptr;
+         format.table == nullptr && !is_byte_float(format.element);
 }
 
 int middle_code(const Format& format) {
@@ -138,6 +142,10 @@ int middle_code(const Format& format) {
 
 bool is_float(ElementType type) {
   return type == ElementType::f32 || type == ElementType::f16 || type == ElementType::bf16;
+}
+
+bool is_byte_float(ElementType type) {
+  return type == ElementType::e4m3 || type == ElementType::e5m2;
 }
 
 bool is_float(const Format& format) {
@@ -164,10 +172,12 @@ bool can_multiply(const Format& lhs, const Format& rhs) {
   if (is_float(lhs) && is_packed(lhs)) return rhs.element == lhs.element;
   const bool by_block = rhs.scales == Granularity::block && !rhs.quantized_on_the_fly;
   const bool takes_sums = rhs.has_zero_point || rhs.has_minimums;
+  const bool byte_floats = is_byte_float(rhs.element);
   if (is_float(lhs)) {
-    return is_float(rhs) || (by_block && keeps_block_sums(rhs)) || (by_channel && !takes_sums);
+    return is_float(rhs) || byte_floats || (by_block && keeps_block_sums(rhs)) ||
+           (by_channel && !takes_sums);
   }
-  if (is_float(rhs) || is_static(rhs) || rhs.quantized_on_the_fly) return false;
+  if (is_float(rhs) || byte_floats || is_static(rhs) || rhs.quantized_on_the_fly) return false;
   if (is_static(lhs)) return by_channel;
   if (by_channel) return lhs.quantized_on_the_fly && lhs.scales != Granularity::block;
   // Zero points and minimums of blocks are taken with what a row's block adds up to. Zero points

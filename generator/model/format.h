@@ -12,7 +12,8 @@ namespace tw {
 
 /// e8m0: 2^(byte - 127), as the OCP microscaling formats have scales.
 /// e5m3: bits 7 to 14 of an f16, of no sign; sources have scales so, layouts that f16.
-enum class ElementType { i1, i2, i4, i8, i16, i32, e8m0, e5m3, f16, bf16, f32 };
+/// e4m3 and e5m2: floats of 8 bits, those of the OCP formats; only as weights with scales.
+enum class ElementType { i1, i2, i4, i8, i16, i32, e8m0, e5m3, e4m3, e5m2, f16, bf16, f32 };
 std::string_view name(ElementType type);
 int bits(ElementType type);
 
@@ -70,6 +71,8 @@ int middle_code(const Format& format);
 /// Floats, without scales: multiplied as they are, sums are floats.
 bool is_float(const Format& format);
 bool is_float(ElementType type);
+/// Floats of 8 bits, which have scales beside them as codes do.
+bool is_byte_float(ElementType type);
 /// Activations that are codes already, of one scale and one zero point. Columns of the weights have
 /// both in their scales and their bias, so that nothing but the codes is packed; outputs are codes,
 /// too.

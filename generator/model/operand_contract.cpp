@@ -21,6 +21,8 @@ constexpr ElementType i2 = ElementType::i2;
 constexpr ElementType i4 = ElementType::i4;
 constexpr ElementType i8 = ElementType::i8;
 constexpr ElementType i16 = ElementType::i16;
+constexpr ElementType e4m3 = ElementType::e4m3;
+constexpr ElementType e5m2 = ElementType::e5m2;
 constexpr ElementType f16 = ElementType::f16;
 constexpr ElementType bf16 = ElementType::bf16;
 constexpr ElementType f32 = ElementType::f32;
@@ -167,6 +169,9 @@ static const std::vector<OperandContract>& contracts() {
        none, false, false, f32, Contraction::fma},
       {fma, own, {bf16}, any_scales, {{OpCode::fma}, {OpCode::cvt_bf16_f32}}, {1}, one, lanes,
        none, false, false, f32, Contraction::fma},
+      // Of 8 bits, two vectors of columns at a time: they become f16 first.
+      {fma, own, {e4m3, e5m2}, any_scales, {{OpCode::fma}, {OpCode::widen_8_16}, {OpCode::cvt_f16_f32_half}},
+       {1}, one, two_lanes, none, false, false, f32, Contraction::fma},
       // Both sides in bf16, two or four values of k at a time.
       {dot, own, {bf16}, any_scales, {{OpCode::dot2_bf16_odd}}, {4, 2}, one, lanes,
        none, false, false, bf16, Contraction::dot_depth},

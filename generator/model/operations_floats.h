@@ -54,6 +54,9 @@ OP(fma_f16_lane, "f16 f16 f16 -> f16", "i", VECTOR(fma_f16_lane(s, to)), .whole 
 /* the lower or upper half of each segment */
 OP(cvt_lo_f16_f32, "f16 -> f32", "", VECTOR(widen_f16(s, to, 0)), .whole = Whole::segment)
 OP(cvt_hi_f16_f32, "f16 -> f32", "", VECTOR(widen_f16(s, to, 4)), .whole = Whole::segment)
+/* of the lower half of a (#0), the upper (#1) */
+OP(cvt_f16_f32_half, "f16 -> f32", "i", VECTOR(widen_f16_half(s, to)),
+   .immediate = {"the half", Last::number, 1})
 /* the first or second element of each 32-bit lane, and what cvt_f32_f16 makes of a and b there */
 OP(cvt_even_f16_f32, "f16 -> f32", "", VECTOR(widen_f16_of_pair(s, to, 0)))
 OP(cvt_odd_f16_f32, "f16 -> f32", "", VECTOR(widen_f16_of_pair(s, to, 1)))

@@ -33,6 +33,7 @@ OP(bit_matrix, "v v -> v", "", VECTOR(bit_matrix(s, to)), .whole = Whole::segmen
 /* i32 -> i8, saturating */
 OP(narrow_32_8, "i32 -> s8", "", CONVERT(int32_t, saturate<int8_t>(x)), .lengths = Lengths::lanes)
 OP(widen_8_32, "s8 -> i32", "", CONVERT(int8_t, int32_t{x}), .lengths = Lengths::lanes)
+OP(widen_8_16, "s8 -> s16", "", CONVERT(int8_t, int16_t{x}), .lengths = Lengths::lanes)
 /* the upper 16 bits of each lane */
 OP(high_half, "i32 -> s16", "", CONVERT(uint32_t, static_cast<uint16_t>(x >> 16)),
    .lengths = Lengths::lanes)

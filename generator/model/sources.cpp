@@ -104,8 +104,9 @@ const std::vector<Source>& sources() {
   static const FieldAxes f16_minimum{FieldKind::minimums, ElementType::f16, 0, {}, 0, {}};
   static const std::vector<Source> table = [] {
     std::vector<Source> list;
-    const ElementType types[] = {ElementType::i2,  ElementType::i4,   ElementType::i8,
-                                 ElementType::f16, ElementType::bf16, ElementType::f32};
+    const ElementType types[] = {ElementType::i2,   ElementType::i4,   ElementType::i8,
+                                 ElementType::e4m3, ElementType::e5m2, ElementType::f16,
+                                 ElementType::bf16, ElementType::f32};
     for (const ElementType type : types) {
       list.push_back({"nxk", rows(Dim::n, codes(type, {{Dim::k, rest}}))});
     }

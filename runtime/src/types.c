@@ -7,7 +7,8 @@ static const struct {
 } types[] = {[TW_F32] = {"f32", 32},  [TW_F16] = {"f16", 16},  [TW_BF16] = {"bf16", 16},
              [TW_S32] = {"s32", 32},  [TW_S8] = {"s8", 8},     [TW_U8] = {"u8", 8},
              [TW_S4] = {"s4", 4},     [TW_S2] = {"s2", 2},     [TW_S1] = {"s1", 1},
-             [TW_E8M0] = {"e8m0", 8}, [TW_E5M3] = {"e5m3", 8}, [TW_TYPE_Q4_0] = {"", 0}};
+             [TW_E8M0] = {"e8m0", 8}, [TW_E5M3] = {"e5m3", 8}, [TW_TYPE_Q4_0] = {"", 0},
+             [TW_E4M3] = {"e4m3", 8}, [TW_E5M2] = {"e5m2", 8}};
 
 size_t tw_type_bits(tw_type type) {
   return types[type].bits;

@@ -121,6 +121,18 @@ static double make_float(tw_type type, unsigned char *at) {
   return value;
 }
 
+/* One weight of a float of 8 bits, E4M3 or E5M2. */
+static double make_byte_float(tw_type type, unsigned char *at) {
+  const int behind_point = type == TW_E4M3 ? 3 : 2, bias = type == TW_E4M3 ? 7 : 15;
+  const int whole = 1 << behind_point;
+  const unsigned random = random_bits();
+  const int mantissa = (int)random & (whole - 1), exponent = bias + (int)(random >> 8 & 3);
+  const int negative = random >> 16 & 1;
+  const double size = ldexp(whole + mantissa, exponent - bias - behind_point);
+  *at = (unsigned char)(negative << 7 | exponent << behind_point | mantissa);
+  return negative ? -size : size;
+}
+
 /* One code of up to 8 bits, two's complement; several may share a byte. */
 static double make_code(size_t bits, size_t column, size_t k, size_t depth) {
   const unsigned code = random_bits();
@@ -176,8 +188,10 @@ static void make_weights(const problem *p) {
           zero = -half - (has_steps(p) ? -size : size) / scale;
         }
       }
+      const int is_float = layout->type == TW_E4M3 || layout->type == TW_E5M2;
       const double code = has_own_rows(p) ? make_block_code(p, column * p->k + k)
-                                          : make_code(bits, column, k, p->k);
+                          : is_float ? make_byte_float(layout->type, weights + column * p->k + k)
+                                     : make_code(bits, column, k, p->k);
       *value = scale * (code - zero);
     }
   }

@@ -147,8 +147,8 @@ std::vector<Ground> grounds(const Isa& isa) {
   }
   std::vector<Ground> all;
   for (Technique technique : {Technique::fma, Technique::outer}) {
-    for (const char* weights :
-         {"f32", "f16", "bf16", "qsi8cx", "qsi4cx", "qsi4c32", "qai4c32", "qai8c32"}) {
+    for (const char* weights : {"f32", "f16", "bf16", "f8e4m3cx", "f8e5m2cx", "f8e4m3c128",
+                                "qsi8cx", "qsi4cx", "qsi4c32", "qai4c32", "qai8c32"}) {
       const Ground floats{&isa, technique, "f32", weights};
       if (possible(floats)) all.push_back(floats);
     }

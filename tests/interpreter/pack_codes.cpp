@@ -5,6 +5,7 @@
 #include <string>
 
 #include "interpreter/random_variant.h"
+#include "reference/half_reference.h"
 #include "reference/pack_reference.h"
 
 namespace tw::test {
@@ -53,6 +54,9 @@ std::vector<uint8_t> pack(const Layout& layout, const Codes& codes, VectorLength
     in.scales[column] = folded_scale(whole, column);
   }
   const std::string type(name(layout.element));
+  for (size_t i = 0; is_byte_float(layout.element) && i < in.codes.size(); ++i) {
+    in.codes[i] = byte_float_code(type, in.codes[i]);
+  }
   for (size_t i = 0; is_float(layout.element) && i < in.codes.size(); ++i) {
     in.floats.push_back(float_bits(type, in.codes[i]));
   }

@@ -256,7 +256,11 @@ Codes random_codes(const Variant& variant, VectorLength vl, Random& random) {
   const bool has_middle = weights.top_bits != 0 || weights.has_minimums;
   const int64_t half = has_middle ? middle_code(weights) : count / 2;
   const CodeValues* table = values_of(variant.rhs);
-  for (size_t i = 0; i < codes.n * codes.k; ++i) {
+  const bool byte_floats = is_byte_float(weights.element);
+  for (size_t i = 0; byte_floats && i < codes.n * codes.k; ++i) {
+    codes.rhs.push_back(static_cast<int8_t>(extreme ? -8 : random.between(-8, 8)));
+  }
+  for (size_t i = 0; !byte_floats && i < codes.n * codes.k; ++i) {
     const int64_t code = extreme ? -half : random.between(-half, count - 1 - half);
     codes.rhs.push_back(table == nullptr ? static_cast<int8_t>(code) : table->values[code + half]);
   }

@@ -74,9 +74,26 @@ void put_lhs(Values values, size_t row, Random& random, std::span<float> out) {
     out[at] = special[at / 7];
 }
 
+/// Bits of floats; all of them are finite, unless some are to be not.
+void put_byte_floats(Values values, size_t column, const std::string& type, Random& random,
+                     std::span<int8_t> out) {
+  const auto fill = [&](int code) { std::fill(out.begin(), out.end(), static_cast<int8_t>(code)); };
+  const int highest = type == "e4m3" ? 0x7e : 0x7b;
+  if (values == Values::extreme) return fill(column % 3 == 0 ? highest : highest - 128);
+  if (values == Values::equal) return fill(3);
+  if (values == Values::zeros) return fill(column % 3 == 0 ? 0 : -128);
+  for (int8_t& code : out) {
+    code = static_cast<int8_t>(random.below(256) - 128);
+    const bool finite = std::isfinite(byte_float_value(type, code));
+    if (!finite && values != Values::not_finite) code = static_cast<int8_t>(code & ~4);
+  }
+}
+
 /// Weights in floats are codes, too, times the column's scale.
 void put_codes(Values values, size_t column, const Scaling& scaling, Random& random,
                std::span<int8_t> out) {
+  if (!scaling.byte_floats.empty())
+    return put_byte_floats(values, column, scaling.byte_floats, random, out);
   if (scaling.table != nullptr) {
     const std::span table(scaling.table->values, static_cast<size_t>(scaling.table->count));
     const auto [lowest, highest] = std::ranges::minmax(table);
@@ -175,7 +192,8 @@ Scaling scaling_of(const tw_kernel& kernel) {
           rhs.steps() ? rhs.super_block : 0,
           rhs.least_number(),
           rhs.most_number(),
-          static_cast<int>(rhs.minimums ? rhs.bits : 0)};
+          static_cast<int>(rhs.minimums ? rhs.bits : 0),
+          is_byte_float(rhs.type) ? rhs.type : ""};
 }
 
 /// Scales and minimums as products of 6 bits, without minimums of signed bytes, and steps of f16,

@@ -63,6 +63,7 @@ struct Scaling {
   size_t super_block = 0;  ///< values of k whose scales and minimums are in steps; 0: floats
   int least_number = 0, most_number = 0;  ///< of those
   int middle_bits = 0;                    ///< of a code, half of which count from zero; 0: all
+  std::string byte_floats = {};           ///< "e4m3", "e5m2": what codes are the bits of
 
   /// Minus the lowest code.
   [[nodiscard]] int middle() const {

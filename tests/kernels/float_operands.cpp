@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "reference/half_reference.h"
+#include "reference/pack_reference.h"
 
 namespace tw::test {
 namespace {
@@ -12,20 +13,31 @@ const char* type_of(const tw_layout& layout) {
   return layout.type == TW_F16 ? "f16" : layout.type == TW_BF16 ? "bf16" : "f32";
 }
 
+/// What the codes of a layout are, one by one.
+std::vector<float> values_of(const std::vector<int8_t>& codes, const tw_layout& rhs) {
+  const std::string& type = read_layout(rhs.text).type;
+  if (!is_byte_float(type)) return {codes.begin(), codes.end()};
+  std::vector<float> values;
+  values.reserve(codes.size());
+  for (const int8_t code : codes) values.push_back(byte_float_value(type, code));
+  return values;
+}
+
 /// With weights as the layout can hold them.
 FloatMatmul with_weights(const Matmul& problem, const tw_layout& rhs) {
   FloatMatmul floats{problem.m,    problem.n, problem.k,   problem.lhs, {},
                      problem.bias, {},        problem.min, problem.max};
+  // Kernels read bits of e4m3 as those of an f16, 2^-8 of the value, and scales have the rest.
+  if (read_layout(rhs.text).type == "e4m3") floats.unit = 256;
+  if (!has_float_weights(rhs)) floats.rhs = values_of(problem.rhs, rhs);
   const size_t blocks = rhs.block == 0 ? 1 : problem.k / rhs.block;
   for (size_t i = 0; rhs.block != 0 && i < problem.rhs.size(); ++i) {
     const size_t block = i / problem.k * blocks + i % problem.k / rhs.block;
-    const auto code = static_cast<float>(problem.rhs[i]);
-    const float steps = problem.zeros.empty() ? code : code - problem.zeros[block];
-    floats.rhs.push_back(steps * problem.scales[block]);
+    if (!problem.zeros.empty()) floats.rhs[i] -= problem.zeros[block];
+    floats.rhs[i] *= problem.scales[block];
   }
   if (rhs.block != 0) return floats;
   if (!has_float_weights(rhs)) {
-    floats.rhs.assign(problem.rhs.begin(), problem.rhs.end());
     floats.scales = problem.scales;
     return floats;
   }

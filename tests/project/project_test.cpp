@@ -71,7 +71,7 @@ TEST(NewProject, RunsWeightsOfEveryKind) {
   Ran ran = run(folder, "cmake --install '" TILEWRIGHT_BUILD_DIR
                         "' --prefix usr --component tilewright > /dev/null && "
                         "'" TILEWRIGHT_COMMAND "' new-project engine --for w.yaml");
-  ASSERT_EQ(ran.output, "engine: 13 files; engine/README.md says how to build them\n");
+  ASSERT_EQ(ran.output, "engine: 14 files; engine/README.md says how to build them\n");
   // Nothing of this machine.
   for (const fs::path& path : {folder.path(), source}) {
     EXPECT_EQ(run(folder, "grep -rl '" + path.string() + "' engine").output, "");

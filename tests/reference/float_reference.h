@@ -17,6 +17,7 @@ struct FloatMatmul {
   std::vector<float> scales;  ///< [n], of the columns' sums; none: 1
   float min = -INFINITY;
   float max = INFINITY;
+  float unit = 1;              ///< of products, which scales are multiplied by
   bool bf16_products = false;  ///< by instructions to which denormal numbers are 0
 };
 
@@ -45,9 +46,11 @@ inline FloatOutput float_output(const FloatMatmul& in, size_t row, size_t column
   FloatOutput out;
   out.bound = roundings / (1 - roundings) * size;
   // Of denormals, which a scale may enlarge.
-  out.bound += (static_cast<double>(in.k) + 2) * std::ldexp(std::fmax(1, std::fabs(scale)), -150);
+  const double most = in.unit * std::fmax(1, std::fabs(scale));
+  out.bound += (static_cast<double>(in.k) + 2) * std::ldexp(most, -150);
   if (in.bf16_products) out.bound += 3 * static_cast<double>(in.k) * std::ldexp(1.0, -126);
-  out.large = sums_are_large || size >= double{std::numeric_limits<float>::max()};
+  out.large = sums_are_large || size >= double{std::numeric_limits<float>::max()} ||
+              in.unit * std::fabs(scale) >= double{std::numeric_limits<float>::max()};
   // The limits stand first, so that a NaN stays one.
   const double raised = in.min > sum ? double{in.min} : sum;
   out.value = in.max < raised ? double{in.max} : raised;

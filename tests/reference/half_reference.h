@@ -1,5 +1,5 @@
-// f16 (IEEE binary16), bf16, i8 (whole numbers), e8m0 (powers of two) and e5m3 (bits 7 to 14 of an
-// f16) in plain C++, for values that are kept as f32.
+// f16 (IEEE binary16), bf16, i8 (whole numbers), e8m0 (powers of two), e5m3 (bits 7 to 14 of an
+// f16), e4m3 and e5m2 (the OCP's floats of 8 bits) in plain C++, for values that are kept as f32.
 #pragma once
 
 #include <algorithm>
@@ -39,6 +39,31 @@ inline float half_value(uint16_t bits) {
       (exponent == 0 ? mantissa : 1024 + mantissa) * two_to((exponent == 0 ? 1 : exponent) - 25);
   if (exponent == 31) size = mantissa == 0 ? INFINITY : NAN;
   return static_cast<float>((bits & 0x8000) != 0 ? -size : size);
+}
+
+/// Of e4m3, which has no infinities and one NaN of either sign, and e5m2, which has what f16 has.
+inline float byte_float_value(const std::string& type, int8_t code) {
+  const int size = static_cast<uint8_t>(code) & 127;
+  const bool is_e4m3 = is(type, "e4m3");
+  const int behind_point = is_e4m3 ? 3 : 2, bias = is_e4m3 ? 7 : 15;
+  const int exponent = size >> behind_point, whole = 1 << behind_point;
+  const int mantissa = size & (whole - 1);
+  double value = (exponent == 0 ? mantissa : whole + mantissa) *
+                 two_to((exponent == 0 ? 1 : exponent) - bias - behind_point);
+  if (is_e4m3 && size == 127) value = NAN;
+  if (!is_e4m3 && exponent == 31) value = mantissa == 0 ? INFINITY : NAN;
+  return static_cast<float>(code < 0 ? -value : value);
+}
+inline bool is_byte_float(const std::string& type) {
+  return is(type, "e4m3") || is(type, "e5m2");
+}
+/// The code of a value that there is one for.
+inline int8_t byte_float_code(const std::string& type, float value) {
+  for (int code = -128; code < 128; ++code) {
+    const auto byte = static_cast<int8_t>(code);
+    if (byte_float_value(type, byte) == value) return byte;
+  }
+  throw std::invalid_argument("no " + type + " is " + std::to_string(value));
 }
 
 /// How many bits a float keeps as "f16", "bf16" or "f32".

@@ -138,6 +138,8 @@ inline LayoutText parse_layout(const std::string& text, size_t vl) {
       layout.type = word;
       layout.bits = number(word[0] == 'b' ? 2 : 1);
       layout.floats = word[0] != 'i';
+    } else if (is_byte_float(word)) {
+      layout.type = word;
     } else if (word.rfind("kr", 0) == 0) {
       layout.kr = number(2);
     } else if (word.rfind("k%", 0) == 0) {

@@ -19,7 +19,7 @@ TEST_F(SpecReader, RefusesAWrongFamily) {
       "qsi5c32, qmi5c32, qmi5k32, qsi6k16, qsi8k16, qmi2k16, qsi3k16, qnl4c32, qnl4k32, qsi1c128, "
       "qi3s4k32, "
       "qi3x4k32, qi2x3k16, qi1x3k16, qmx4c32, "
-      "qnv4k16, f32, f16, bf16");
+      "qnv4k16, f8e4m3cx, f8e5m2cx, f8e4m3c128, f32, f16, bf16");
   EXPECT_EQ(error("family: f\nlhs: {format: qai8dx, from: f32}\nrhs: {format: qsi4cx, from: [nxk, "
                   "kx]}\ndst: f32\n"),
             "s.yaml:3:35: unknown source 'kx'; did you mean 'kxn'? known sources: nxk, kxn");

@@ -128,7 +128,9 @@ TEST(WorkloadReader, RefusesMistakesInFamiliesAndBlocks) {
       "matmul_clamp_f32_f32_qsi4c32p, matmul_clamp_f32_f32_qsi8c32p, "
       "matmul_clamp_f32_f32_qsi2c32p, "
       "matmul_clamp_f32_f32_qai2c32p, matmul_clamp_f32_f32_qai4c32p, "
-      "matmul_clamp_f32_f32_qai8c32p, matmul_clamp_f32_f32_f32p, "
+      "matmul_clamp_f32_f32_qai8c32p, matmul_clamp_f32_f32_f8e4m3cxp, "
+      "matmul_clamp_f32_f32_f8e5m2cxp, matmul_clamp_f32_f32_f8e4m3c128p, "
+      "matmul_clamp_f32_f32_f32p, "
       "matmul_clamp_f32_f32_f16p, matmul_clamp_f32_f32_bf16p, "
       "matmul_clamp_f32_f16p_qsi4c32p, matmul_clamp_f32_f16p_f16p, matmul_clamp_f32_bf16p_bf16p");
   EXPECT_EQ(

@@ -148,6 +148,18 @@ static inline int32_t tw_i32_of_f32(float x) {
   const float shift = x < 0 ? -8388608.0f : 8388608.0f; /* from there on floats are integers */
   return (int32_t)(x > -8388608.0f && x < 8388608.0f ? (x + shift) - shift : x);
 }
+/* Two numbers of 16 bits: of two signed bytes, their sums, and shifted, each by itself. */
+static inline int32_t tw_widen_s8x2(uint16_t bytes) {
+  const uint32_t low = (uint16_t)(int8_t)(bytes & 255), high = (uint16_t)(int8_t)(bytes >> 8);
+  return (int32_t)(high << 16 | low);
+}
+static inline int32_t tw_add_i16x2(int32_t a, int32_t b) {
+  const uint32_t x = (uint32_t)a, y = (uint32_t)b, high = 0xffff0000u;
+  return (int32_t)(((x & high) + (y & high)) | ((x + y) & ~high));
+}
+static inline int32_t tw_shl_i16x2(int32_t a, int by) {
+  return (int32_t)((uint32_t)a << by & (0xffffu << by & 0xffffu) * 0x10001u);
+}
 /* sum + four products of an unsigned byte of b and a signed byte of c */
 TW_ALWAYS_INLINE int32_t tw_dot4_u8s8(int32_t sum, int32_t b, int32_t c) {
   const uint32_t u = (uint32_t)b, s = (uint32_t)c;

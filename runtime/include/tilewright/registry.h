@@ -55,8 +55,10 @@ typedef enum tw_type {
   TW_TYPE_Q8_0, /* of an attention's K and V: blocks of 32 values, each a scale of f16 and 32
                    int8_t, as TW_Q8_0 has them */
   TW_E5M3,      /* of scales in sources: bits 7 to 14 of an f16, which is what layouts keep */
-  TW_TYPE_Q4_0  /* of an attention's K and V: blocks of 32 values, each a scale of f16 and 16 bytes
+  TW_TYPE_Q4_0, /* of an attention's K and V: blocks of 32 values, each a scale of f16 and 16 bytes
                    of two codes, those of values i and, above, i + 16; a code less 8 counts */
+  TW_E4M3,      /* of weights only: the OCP's floats of 8 bits, of 4 bits of exponent ... */
+  TW_E5M2       /* ... and of 5 */
 } tw_type;
 
 /* Types of the scales that blocks of weights have. */
