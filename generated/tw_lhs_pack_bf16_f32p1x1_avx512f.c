@@ -8,8 +8,8 @@
 // from   specs/matmul_clamp_f32_f32_bf16p.yaml (edb6b738ac2b7a3f)
 // from   specs/matmul_clamp_f32_f32_f16p.yaml (e2ccea9928e71419)
 // from   specs/matmul_clamp_f32_f32_f32p.yaml (3dc2d8b860a54291)
-// from   specs/matmul_clamp_f32_f32_f8e4m3c128p.yaml (99b13a1ebf029edf)
-// from   specs/matmul_clamp_f32_f32_f8e4m3cxp.yaml (b684fbac4e65c7f5)
+// from   specs/matmul_clamp_f32_f32_f8e4m3c128p.yaml (6c6b106a256bc100)
+// from   specs/matmul_clamp_f32_f32_f8e4m3cxp.yaml (8647e24d13904c92)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

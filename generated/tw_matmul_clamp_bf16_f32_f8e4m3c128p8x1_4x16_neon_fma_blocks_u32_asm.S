@@ -9,7 +9,7 @@
 // or blocks of any other multiple of 64
 // tile 4 x 16: needs 28 vector registers on neon (16 accumulators + 10 operands + 2 masks), 32 exist
 //
-// from   specs/matmul_clamp_f32_f32_f8e4m3c128p.yaml (99b13a1ebf029edf)
+// from   specs/matmul_clamp_f32_f32_f8e4m3c128p.yaml (6c6b106a256bc100)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 128 x k bits of codes | 16 f32 x scales | 16 f32 x bias |
 // tile 3 x 16: needs 15 vector registers on avx2 (5 accumulators + 10 operands), 16 exist
 //
-// from   specs/matmul_clamp_f32_f32_f8e4m3cxp.yaml (b684fbac4e65c7f5)
+// from   specs/matmul_clamp_f32_f32_f8e4m3cxp.yaml (8647e24d13904c92)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 64 x k bits of codes | 8 f32 x scales | 8 f32 x bias |
 // tile 1 x 16: needs 15 vector registers on neon (4 accumulators + 11 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_f32_f8e4m3cxp.yaml (b684fbac4e65c7f5)
+// from   specs/matmul_clamp_f32_f32_f8e4m3cxp.yaml (8647e24d13904c92)
 // again  tilewright generate
 //
 // Registers in loop k:

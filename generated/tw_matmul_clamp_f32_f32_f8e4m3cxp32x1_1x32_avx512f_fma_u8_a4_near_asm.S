@@ -8,7 +8,7 @@
 //     | 256 x k bits of codes | 32 f32 x scales | 32 f32 x bias |
 // tile 1 x 32: needs 13 vector registers on avx512f (8 accumulators + 3 operands + 2 masks), 32 exist
 //
-// from   specs/matmul_clamp_f32_f32_f8e4m3cxp.yaml (b684fbac4e65c7f5)
+// from   specs/matmul_clamp_f32_f32_f8e4m3cxp.yaml (8647e24d13904c92)
 // again  tilewright generate
 //
 // Registers in loop k:

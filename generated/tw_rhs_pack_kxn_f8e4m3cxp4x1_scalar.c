@@ -5,7 +5,7 @@
 // into rhs e4m3 n4 kr1 k%32 [data|scales:f32|bias:f32] (d5efa24b370d38cc)
 //          | 32 x k bits of codes | 4 f32 x scales | 4 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_f32_f8e4m3cxp.yaml (b684fbac4e65c7f5)
+// from   specs/matmul_clamp_f32_f32_f8e4m3cxp.yaml (8647e24d13904c92)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

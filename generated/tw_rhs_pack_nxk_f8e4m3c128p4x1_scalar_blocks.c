@@ -5,7 +5,7 @@
 // into rhs e4m3 n4 kr1 k%32 b128 [data/b|scales:f32/b|bias:f32] (f2f6208fea5873af)
 //          | 32 x k bits of codes | 4 f32 x scales a block | 4 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_f32_f8e4m3c128p.yaml (99b13a1ebf029edf)
+// from   specs/matmul_clamp_f32_f32_f8e4m3c128p.yaml (6c6b106a256bc100)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
