@@ -55,7 +55,10 @@ class PanelWriter : public Accumulation {
 /// Pairs are made of floats, or of codes of short blocks of which a lane of 32 bits has four.
 bool makes_pairs(const Variant& v) {
   if (v.family.dst != ElementType::bf16 || !v.isa->vector_bytes.is_fixed()) return false;
-  if (is_float(v.rhs.element)) return v.rhs.order.kr == 1 && v.knobs.unroll_k % 2 == 0;
+  const bool has_scales = v.rhs.block != 0 && is_byte_float(v.rhs.element);
+  if (is_float(v.rhs.element) || has_scales) {
+    return v.rhs.order.kr == 1 && v.knobs.unroll_k % 2 == 0;
+  }
   return v.technique == Technique::dot && v.rhs.order.kr == 4 && !has_long_blocks(v.rhs) &&
          contract_of(v).contraction == Contraction::dot_depth &&
          field_index(v.rhs, FieldKind::offsets) < 0;

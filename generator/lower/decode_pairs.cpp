@@ -201,28 +201,60 @@ void decode_codes(const Tile1& t, Value to) {
   short_blocks(t, count_whole_blocks(t), state, groups, begin, group);
 }
 
+/// Floats, which stand one value of k after the other, in the place of products.
+class FloatPairs : public Accumulation {
+ public:
+  FloatPairs(const Tile1& t, Value to)
+      : to_(to),
+        writer_(t),
+        weights_(t.v.rhs),
+        in_iteration_(t.v.rhs.block != 0 && !has_long_blocks(t.v.rhs) ? t.v.rhs.block
+                                                                      : t.v.knobs.unroll_k) {}
+
+  [[nodiscard]] int64_t group() const override { return lane_values; }
+  void prepare(const Tile1& t) override { weights_.prepare(t); }
+  std::vector<Value> start(const Tile1& /*t*/, const std::vector<Start>& /*none*/) override {
+    return writer_.panels(to_);
+  }
+  void begin_block(const Tile1& t, const std::vector<Value>& rhs) override {
+    weights_.begin_block(t, rhs);
+  }
+
+  void step(const Tile1& t, const std::vector<Value>& /*lhs*/, const std::vector<Value>& rhs,
+            int64_t g, std::vector<Value>& to) override {
+    const int64_t k = g * lane_values;
+    for (int64_t j = 0; j < t.vectors(); ++j) {
+      const Value low = weights_(t, rhs, j, k);
+      writer_.write(to, j, k, low, weights_(t, rhs, j, k + 1));
+    }
+    if (k + lane_values == in_iteration_) to = writer_.behind(to, in_iteration_);
+  }
+
+ private:
+  Value to_;
+  PairWriter writer_;
+  Weights weights_;
+  int64_t in_iteration_;  ///< values of k
+};
+
 void decode_floats(const Tile1& t, Value to) {
-  const PairWriter writer(t);
-  Weights weights(t.v.rhs);
+  FloatPairs pairs(t, to);
+  if (t.v.rhs.block != 0) {
+    multiply_blocks(t, pairs);
+    return;
+  }
+  pairs.prepare(t);
   const int64_t step = t.v.knobs.unroll_k;
   const Value count = quotient(t.b, t.padded, step, "k_steps");
-  const KState state{{}, code_pointers(t, t.rhs), writer.panels(to)};
-  k_loop(t, {count, step, step / lane_values, true}, state,
-         [&](const auto&, const auto& rhs, std::vector<Value> at, int64_t g) {
-           const int64_t k = g * lane_values;
-           for (int64_t j = 0; j < t.vectors(); ++j) {
-             const Value low = weights(t, rhs, j, k);
-             writer.write(at, j, k, low, weights(t, rhs, j, k + 1));
-           }
-           const bool last = k + lane_values == step;
-           return last ? writer.behind(at, step) : at;
-         });
+  const KState state{{}, code_pointers(t, t.rhs), pairs.start(t, {})};
+  step_loop(t, {count, step, step / lane_values, true}, state, pairs);
 }
 
 }  // namespace
 
 void decode_to_pairs(const Tile1& t, Value to) {
-  is_float(t.v.rhs.element) ? decode_floats(t, to) : decode_codes(t, to);
+  const ElementType element = t.v.rhs.element;
+  is_float(element) || is_byte_float(element) ? decode_floats(t, to) : decode_codes(t, to);
 }
 
 }  // namespace tw

@@ -218,7 +218,7 @@ TEST_P(Decoders, MakeFloatsAtEveryStage) {
     return Ground{.isa = &isa,
                   .technique = Technique::fma,
                   .lhs = "f32",
-                  .rhs = random.of({"qai4c32", "qai8c32"}),
+                  .rhs = random.of({"qai4c32", "qai8c32", "f8e4m3c128"}),
                   .scales = random.of({ElementType::f16, ElementType::f32})};
   };
   EXPECT_GT(run_all(isa, ElementType::f32, ground), 20);

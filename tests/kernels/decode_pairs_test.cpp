@@ -53,7 +53,7 @@ struct PairWeights {
     const tw_packer* packer = of_ggml ? packers.ggml : packers.nxk;
     test.kxn = of_ggml;
     problem = make_operands(test, scaling_of(decoder));
-    if (has_float_weights(*decoder.rhs)) {
+    if (has_float_weights(*decoder.rhs) || is_byte_float(read_layout(decoder.rhs->text).type)) {
       floats = as_floats(problem, *decoder.lhs, *decoder.rhs).rhs;
     }
     stride = panel_bytes(*decoder.rhs, k);
@@ -90,10 +90,10 @@ struct PairWeights {
   }
 
   void pack(const tw_packer& packer, const Case& test) {
-    const bool none = !floats.empty() || is_ggml(packer);
-    const std::vector<uint8_t> source = floats.empty()
-                                            ? rhs_source(problem, test, packer)
-                                            : float_source(problem, *packer.layout, false);
+    const bool are_floats = has_float_weights(*packer.layout);
+    const bool none = are_floats || is_ggml(packer);
+    const std::vector<uint8_t> source = are_floats ? float_source(problem, *packer.layout, false)
+                                                   : rhs_source(problem, test, packer);
     const std::vector<uint8_t> scales =
         none ? std::vector<uint8_t>() : scale_bytes(problem.scales, scale_type(*packer.layout));
     tw_pack_args args{};

@@ -12,6 +12,8 @@
 #include "internal.h"
 #include "kernels/rhs_source.h"
 #include "kernels/rows.h"
+#include "reference/half_reference.h"
+#include "reference/pack_reference.h"
 #include "support/call_checked.h"
 #include "support/environment.h"
 #include "support/guarded_buffer.h"
@@ -50,12 +52,18 @@ class Weights {
     for (float& zero : zeros) zero = static_cast<float>(random() % 5) - 2;
     bias.resize(n);
     for (float& value : bias) value = static_cast<float>(random() % 9) - 4;
+    const LayoutText& text = read_layout(layout.text);
+    const bool byte_floats = is_byte_float(text.type);
     std::vector<uint8_t> codes(n * k * bits / 8);
     for (size_t i = 0; i < worth.size(); ++i) {
       const int code = static_cast<int>(random() % 16) - 8;
       const size_t block = i / k * blocks + i % k / layout.block;
       worth[i] = (static_cast<float>(code) - zeros[block]) * scales[block];
-      if (bits == 8) codes[i] = static_cast<uint8_t>(code);
+      if (byte_floats) worth[i] = static_cast<float>(code) * scales[block];
+      const auto value = static_cast<float>(code);
+      if (bits == 8) {
+        codes[i] = static_cast<uint8_t>(byte_floats ? byte_float_code(text.type, value) : code);
+      }
       if (bits == 4) codes[i / 2] |= static_cast<uint8_t>((code & 15) << i % 2 * 4);
     }
     const std::string type = scale_type(layout);
@@ -68,8 +76,8 @@ class Weights {
     source.stride = k * bits / 8;
     source.scales = scale_values.data();
     source.scale_count = scales.size();
-    source.zero_points = zero_values.data();
-    source.zero_point_count = zeros.size();
+    source.zero_points = byte_floats ? nullptr : zero_values.data();
+    source.zero_point_count = byte_floats ? 0 : zeros.size();
     source.bias = bias.data();
     source.bias_count = n;
     packed.resize(plan.rhs_bytes());
