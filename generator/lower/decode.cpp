@@ -19,10 +19,7 @@ constexpr int64_t value_bytes = 4;
 class PanelWriter : public Accumulation {
  public:
   PanelWriter(const Variant& v, Value to)
-      : columns_(v.tile.n.fixed),
-        in_iteration_(has_long_blocks(v.rhs) ? v.knobs.unroll_k : v.rhs.block),
-        to_(to),
-        weights_(v.rhs) {}
+      : columns_(v.tile.n.fixed), in_iteration_(decoded_at_once(v)), to_(to), weights_(v.rhs) {}
 
   [[nodiscard]] int64_t group() const override { return 1; }
   void prepare(const Tile1& t) override { weights_.prepare(t); }

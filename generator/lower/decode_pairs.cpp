@@ -205,11 +205,7 @@ void decode_codes(const Tile1& t, Value to) {
 class FloatPairs : public Accumulation {
  public:
   FloatPairs(const Tile1& t, Value to)
-      : to_(to),
-        writer_(t),
-        weights_(t.v.rhs),
-        in_iteration_(t.v.rhs.block != 0 && !has_long_blocks(t.v.rhs) ? t.v.rhs.block
-                                                                      : t.v.knobs.unroll_k) {}
+      : to_(to), writer_(t), weights_(t.v.rhs), in_iteration_(decoded_at_once(t.v)) {}
 
   [[nodiscard]] int64_t group() const override { return lane_values; }
   void prepare(const Tile1& t) override { weights_.prepare(t); }
@@ -253,8 +249,7 @@ void decode_floats(const Tile1& t, Value to) {
 }  // namespace
 
 void decode_to_pairs(const Tile1& t, Value to) {
-  const ElementType element = t.v.rhs.element;
-  is_float(element) || is_byte_float(element) ? decode_floats(t, to) : decode_codes(t, to);
+  holds_floats(t.v.rhs.element) ? decode_floats(t, to) : decode_codes(t, to);
 }
 
 }  // namespace tw

@@ -316,8 +316,7 @@ class RunPacker {
 
 bool can_pack_kxn(const Layout& layout, const Source& source, const Isa& isa) {
   const bool codes = is_plain_panel(layout) && CodeSums::possible(layout, isa);
-  const bool values = is_float(layout.element) || is_byte_float(layout.element);
-  const bool floats = values && layout.panel.is_fixed();
+  const bool floats = holds_floats(layout.element) && layout.panel.is_fixed();
   return (floats || (codes && isa.has(OpCode::xor_))) && columns_way(layout, source, isa) &&
          layout.panel.fixed % vector_columns(layout, isa) == 0;
 }

@@ -16,8 +16,7 @@ std::optional<Relayout> rows_way(const Layout& layout, const Source& source, con
   if (!has_strips(layout)) return std::nullopt;
   const Layout strip = strip_of(layout);
   const bool codes = is_plain_panel(strip) && CodeSums::possible(strip, isa);
-  const bool floats = is_float(layout.element) || is_byte_float(layout.element);
-  if (!floats && (!codes || !isa.has(OpCode::xor_))) return std::nullopt;
+  if (!holds_floats(layout.element) && (!codes || !isa.has(OpCode::xor_))) return std::nullopt;
   const Source& rows = converts(source, layout) ? rows_of(layout.element) : source;
   for (int64_t run = isa.vector_bytes.fixed; run >= 16; run /= 2) {
     auto way = find_relayout(strip, rows, isa, run);

@@ -18,6 +18,10 @@ Value worth_table(const Tile1& t, const std::array<uint8_t, 16>& worths);
 
 /// Vectors of columns of a panel of pairs.
 inline constexpr int64_t pair_vectors = 2;
+/// Values of k that an iteration of a decoder to floats takes: a block that is unrolled, or a step.
+inline int64_t decoded_at_once(const Variant& v) {
+  return v.rhs.block != 0 && !has_long_blocks(v.rhs) ? v.rhs.block : v.knobs.unroll_k;
+}
 /// A tile's weights as panels of pairs of bf16, from `to` on. decode_pairs.cpp
 void decode_to_pairs(const Tile1& t, Value to);
 /// A tile's panel of codes of 4 bits, `t.padded` values of k, as one of int8 with all its fields,

@@ -148,6 +148,10 @@ bool is_byte_float(ElementType type) {
   return type == ElementType::e4m3 || type == ElementType::e5m2;
 }
 
+bool holds_floats(ElementType type) {
+  return is_float(type) || is_byte_float(type);
+}
+
 bool is_float(const Format& format) {
   return format.scales == Granularity::none && bits(format.element) >= 16;
 }

@@ -73,6 +73,8 @@ bool is_float(const Format& format);
 bool is_float(ElementType type);
 /// Floats of 8 bits, which have scales beside them as codes do.
 bool is_byte_float(ElementType type);
+/// Of 8 bits or more: no codes, whose sums weights keep.
+bool holds_floats(ElementType type);
 /// Activations that are codes already, of one scale and one zero point. Columns of the weights have
 /// both in their scales and their bias, so that nothing but the codes is packed; outputs are codes,
 /// too.

@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <cstring>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -56,11 +55,6 @@ void PrintTo(const Kind& kind, std::ostream* out) {
   *out << kind.suffix << ", k " << kind.k;
 }
 
-struct Destroy {
-  void operator()(tw_plan* plan) const { tw_plan_destroy(plan); }
-};
-using Plan = std::unique_ptr<tw_plan, Destroy>;
-
 /// Row i of the weights is code i - 128, k times; its scale is a power of two.
 class CodesTest : public testing::TestWithParam<Kind> {
  protected:
@@ -71,7 +65,7 @@ class CodesTest : public testing::TestWithParam<Kind> {
 
   static int8_t code_of(size_t row) { return static_cast<int8_t>(static_cast<int>(row) - 128); }
 
-  [[nodiscard]] Plan make_plan() const {
+  [[nodiscard]] tilewright::Plan make_plan() const {
     const std::string family = std::string("matmul_clamp_f32_f32_") + GetParam().suffix;
     auto matmul = tilewright::sized<tw_matmul>();
     matmul.family = family.c_str();
@@ -79,10 +73,16 @@ class CodesTest : public testing::TestWithParam<Kind> {
     matmul.k = k_;
     matmul.block = GetParam().block;
     if (GetParam().block != 0) matmul.scales = TW_SCALES_F32;
-    tw_plan* plan = nullptr;
-    const tw_device device = tilewright::detect();
-    EXPECT_EQ(tw_plan_create(&device, &matmul, &plan), TW_OK) << tw_error_message();
-    return Plan(plan);
+    return {tilewright::detect(), matmul};
+  }
+
+  [[nodiscard]] std::vector<char> packed(const tilewright::Plan& plan) const {
+    const tw_rhs_source weights = source();
+    std::vector<char> rhs(plan.rhs_bytes());
+    for (size_t s = 0; s < plan.rhs_slices(); ++s) {
+      plan.pack_rhs(weights, rhs.data(), rhs.size(), s);
+    }
+    return rhs;
   }
 
   [[nodiscard]] tw_rhs_source source() const {
@@ -98,13 +98,8 @@ class CodesTest : public testing::TestWithParam<Kind> {
 
   /// Of rows whose values are all 1.
   [[nodiscard]] std::vector<float> multiplied(size_t m) const {
-    const Plan plan = make_plan();
-    const tw_rhs_source weights = source();
-    std::vector<char> rhs(tw_rhs_bytes(plan.get()));
-    for (size_t s = 0; s < tilewright::rhs_slices(plan.get()); ++s) {
-      EXPECT_EQ(tw_pack_rhs(plan.get(), &weights, rhs.data(), rhs.size(), s), TW_OK)
-          << tw_error_message();
-    }
+    const tilewright::Plan plan = make_plan();
+    const std::vector<char> rhs = packed(plan);
     const std::vector<float> lhs(m * k_, 1.0F);
     std::vector<float> dst(m * codes);
     auto args = tilewright::sized<tw_run_args>();
@@ -118,9 +113,7 @@ class CodesTest : public testing::TestWithParam<Kind> {
     args.dst_bytes = dst.size() * sizeof(float);
     args.dst_stride = codes * sizeof(float);
     const FlushedDenormals flushed;
-    for (size_t s = 0; s < tilewright::run_slices(plan.get(), m); ++s) {
-      EXPECT_EQ(tw_run(plan.get(), &args, s), TW_OK) << tw_error_message();
-    }
+    for (size_t s = 0; s < plan.run_slices(m); ++s) plan.run(args, s);
     return dst;
   }
 
@@ -145,12 +138,8 @@ TEST_P(CodesTest, AreWhatTheyStandFor) {
 }
 
 TEST_P(CodesTest, AreReadBack) {
-  const Plan plan = make_plan();
-  const tw_rhs_source weights = source();
-  std::vector<char> rhs(tw_rhs_bytes(plan.get()));
-  for (size_t s = 0; s < tilewright::rhs_slices(plan.get()); ++s) {
-    ASSERT_EQ(tw_pack_rhs(plan.get(), &weights, rhs.data(), rhs.size(), s), TW_OK);
-  }
+  const tilewright::Plan plan = make_plan();
+  const std::vector<char> rhs = packed(plan);
   std::vector<int8_t> back(weights_.size());
   std::vector<float> scales(scales_.size());
   auto to = tilewright::sized<tw_rhs_target>();
@@ -160,8 +149,7 @@ TEST_P(CodesTest, AreReadBack) {
   to.stride = k_;
   to.scales = scales.data();
   to.scale_count = scales.size();
-  ASSERT_EQ(tw_unpack_rhs(plan.get(), rhs.data(), rhs.size(), 0, codes, &to), TW_OK)
-      << tw_error_message();
+  plan.unpack_rhs(rhs.data(), rhs.size(), 0, codes, to);
   EXPECT_EQ(back, weights_);
   EXPECT_EQ(scales, scales_);
 }
