@@ -3,7 +3,7 @@
 # forgets to include what it uses compiles all the same.
 option(TILEWRIGHT_PRECOMPILE "Precompile the headers that most files include" OFF)
 option(TILEWRIGHT_UNITY "Compile the files of tests and large libraries several at a time" OFF)
-option(TILEWRIGHT_FAULTS "But one at a time those in which tests seed most faults" ON)
+option(TILEWRIGHT_FAULTS "With TILEWRIGHT_UNITY: files in which most faults are seeded, alone" ON)
 if(TILEWRIGHT_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   # GCC looks for garbage again and again, a seventh of its time, until it may use a gigabyte.
   add_compile_options(--param=ggc-min-heapsize=1000000)

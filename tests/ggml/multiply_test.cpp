@@ -199,7 +199,7 @@ TEST(MultiplyThreads, WaitForWhatOthersPack) {
     return output;
   };
   const OwnTensor alone = product(1);
-  // What is packed next lies where this was: a thread that does not wait reads the old values.
+  // The same rows are packed there again: a thread that does not wait must not find them.
   std::fill(scratch.memory.get(), scratch.memory.get() + scratch.bytes, uint8_t{0});
   const SlowMemory memory(input.bytes);
   input.tensor.data = memory.at();
